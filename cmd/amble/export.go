@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"amble/configs"
+	"amble/scheduler"
+	"amble/storage/export"
+)
+
+type exportOptions struct {
+	format, output string
+	overwrite      bool
+	host, status   string
+	mime, url      string
+	since          string
+	first, newest  bool
+	body, noindex  bool
+	shardSize      string
+}
+
+func newExportCommand(c *cli) *cobra.Command {
+	o := &exportOptions{}
+	cmd := &cobra.Command{
+		Use:   "export --format F [-o PATH|-] [flags]",
+		Short: "Write what was fetched for other tools",
+		Long: `Write the captures of a job for other tools, also beside a running crawl. Formats: ` + strings.Join(export.Formats, ", ") + `.
+A PATH that ends in .gz or .zst is compressed. An output that is there already is left alone without --overwrite.`,
+		Example: `  amble export --format jsonl -o pages.jsonl.gz
+  amble export --format urls --status 404
+  amble export --format warc --host example.org -o example.warc.gz`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), c, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.format, "format", "", "`F`: "+strings.Join(export.Formats, ", "))
+	f.StringVarP(&o.output, "output", "o", "-", "a `PATH`, or - for standard output")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an output that is there")
+	f.StringVar(&o.host, "host", "", "only this `HOST` (or *.DOMAIN)")
+	f.StringVar(&o.status, "status", "", "only these `STATUS` codes: 200, 2xx, 200,404, 300-399")
+	f.StringVar(&o.mime, "mime", "", "only these media `TYPES`: text/html, text/*")
+	f.StringVar(&o.url, "url", "", "only URLs in which `RE` is found")
+	f.StringVar(&o.since, "since", "", "only what was fetched since `TIME`: 2026-01-31, RFC 3339, or 24h ago as 24h")
+	f.BoolVar(&o.first, "first", false, "only the first capture of each URL")
+	f.BoolVar(&o.newest, "newest", false, "only the newest capture of each URL")
+	f.BoolVar(&o.body, "body", false, "with the body of each page (jsonl)")
+	f.BoolVar(&o.noindex, "include-noindex", false, "also the bodies of pages that ask not to be indexed or archived")
+	f.StringVar(&o.shardSize, "shard-size", "", "begin a new file at `SIZE`, as 1GB")
+	return cmd
+}
+
+func runExport(ctx context.Context, c *cli, o *exportOptions) error {
+	opt, err := o.options(c, time.Now())
+	if err != nil {
+		return usageError{err}
+	}
+	status, live, err := scheduler.ReadStatus(c.job)
+	if err != nil {
+		return err
+	}
+	opt.End = &status.Archive
+	opt.Stdout = c.stdout
+	screen := newScreen(c)
+	if !c.quiet && screen.live && opt.Output != "-" {
+		opt.Progress = func(done, total int64) {
+			screen.rewrite(fmt.Sprintf("exporting: %s of %s", size(done), size(total)))
+		}
+	}
+	stats, err := export.Run(ctx, c.job, opt)
+	screen.rewrite("")
+	var option *export.OptionError
+	if errors.As(err, &option) {
+		return usageError{err}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if stats.Withheld > 0 {
+		c.notef("the bodies of %s pages were left out, since they ask not to be indexed or archived; --include-noindex overrules that", count(stats.Withheld))
+	}
+	if !c.quiet {
+		from := ""
+		if live {
+			from = " (the crawl is running: up to what it has committed)"
+		}
+		c.notef("%s captures, %s, to %s%s", count(stats.Captures), size(stats.Bytes), outputs(stats.Files), from)
+	}
+	return nil
+}
+
+func outputs(files []string) string {
+	if len(files) == 0 {
+		return "standard output"
+	}
+	return strings.Join(files, ", ")
+}
+
+// options checks what was given; now is what --since counts back from.
+func (o *exportOptions) options(c *cli, now time.Time) (export.Options, error) {
+	opt := export.Options{
+		Format: o.format, Output: o.output, Overwrite: o.overwrite, Host: o.host, Status: o.status, Mime: o.mime,
+		First: o.first, Newest: o.newest, Body: o.body, IncludeNoindex: o.noindex,
+	}
+	if o.format == "" {
+		return opt, fmt.Errorf("--format is missing: one of %s", strings.Join(export.Formats, ", "))
+	}
+	if !slices.Contains(export.Formats, o.format) {
+		return opt, fmt.Errorf("--format %q is not known here: one of %s", o.format, strings.Join(export.Formats, ", "))
+	}
+	if o.first && o.newest {
+		return opt, errors.New("--first and --newest exclude each other")
+	}
+	if o.body && o.format != "jsonl" {
+		return opt, errors.New("--body is for --format jsonl")
+	}
+	if o.format == "warc" && o.output == "-" && c.isTerminal(c.stdout) {
+		return opt, errors.New("a WARC is not for a terminal: give -o PATH")
+	}
+	if o.url != "" {
+		re, err := regexp.Compile(o.url)
+		if err != nil {
+			return opt, fmt.Errorf("--url %q is no regular expression of RE2: %w", o.url, err)
+		}
+		opt.URL = re
+	}
+	if o.since != "" {
+		t, err := parseSince(o.since, now)
+		if err != nil {
+			return opt, err
+		}
+		opt.Since = t
+	}
+	if o.shardSize != "" {
+		n, err := configs.ParseSize(o.shardSize)
+		if err != nil {
+			return opt, fmt.Errorf("--shard-size: %w", err)
+		}
+		opt.ShardBytes = int64(n)
+	}
+	return opt, nil
+}
+
+func parseSince(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	if d, err := configs.ParseDuration(s); err == nil {
+		return now.Add(-time.Duration(d)), nil
+	}
+	return time.Time{}, fmt.Errorf("--since %q is no time: write 2026-01-31, 2026-01-31T12:00:00Z, or 24h for a day ago", s)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"amble/fetcher/body"
+	"amble/fetcher/charset"
+	"amble/frontier/canon"
+	"amble/scheduler"
+	"amble/storage"
+)
+
+type showOptions struct{ headers, body, text bool }
+
+func newShowCommand(c *cli) *cobra.Command {
+	o := &showOptions{}
+	cmd := &cobra.Command{
+		Use:   "show URL [--headers|--body|--text]",
+		Short: "Show the newest capture of a URL",
+		Long: `Show the newest capture of a URL: by default what is known of it and its headers, as received; --body is the body,
+decoded, byte for byte; --text is the readable text of an HTML page.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), c, o, args[0]) },
+	}
+	cmd.Flags().BoolVar(&o.headers, "headers", false, "the request's and the response's headers")
+	cmd.Flags().BoolVar(&o.body, "body", false, "the decoded body")
+	cmd.Flags().BoolVar(&o.text, "text", false, "the text of an HTML page")
+	cmd.MarkFlagsMutuallyExclusive("headers", "body", "text")
+	return cmd
+}
+
+func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
+	if !hasScheme.MatchString(ref) {
+		ref = "https://" + ref
+	}
+	u, err := canon.Parse(ref)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	status, _, err := scheduler.ReadStatus(c.job)
+	if err != nil {
+		return err
+	}
+	r, err := storage.OpenReader(c.job, &status.Archive)
+	if err != nil {
+		return err
+	}
+	entry, captures, err := newest(ctx, r, u.String())
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	if captures == 0 {
+		return fmt.Errorf("%s is not in the archive of %s; `amble export%s --format urls` lists what is", u, c.job, c.jobFlag())
+	}
+	// Reading goes on from the entry's own segment, which the search has passed.
+	if r, err = storage.OpenReader(c.job, &status.Archive); err != nil {
+		return err
+	}
+	rec, err := r.Record(&entry)
+	if err != nil {
+		return errors.Join(err, r.Close())
+	}
+	switch {
+	case o.body:
+		err = writeBody(c.stdout, rec)
+	case o.text:
+		err = writeText(c.stdout, rec)
+	case o.headers:
+		_, err = fmt.Fprintf(c.stdout, "%s%s", headText(c, rec.RequestHead), headText(c, rec.Head))
+	default:
+		describeCapture(c, &entry, rec, captures)
+	}
+	return errors.Join(err, rec.Payload.Close(), r.Close())
+}
+
+// newest finds the last capture of a URL, and how many there are.
+func newest(ctx context.Context, r *storage.Reader, url string) (last storage.Entry, captures int, err error) {
+	for ctx.Err() == nil {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return last, captures, nil
+		}
+		if err != nil {
+			return last, captures, err
+		}
+		if e.URL == url {
+			captures++
+			if captures == 1 || !e.Time.Before(last.Time) {
+				last = e
+			}
+		}
+	}
+	return last, captures, ctx.Err()
+}
+
+func describeCapture(c *cli, e *storage.Entry, rec *storage.Record, captures int) {
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(c.stdout, "%-10s%s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	m := rec.Meta
+	row("url", "%s", e.URL)
+	row("fetched", "%s (capture %d of %d)", rec.Start.UTC().Format(time.RFC3339), captures, captures)
+	row("status", "%d %s", rec.Status, m.MediaType)
+	if m.Title != "" {
+		row("title", "%q", m.Title)
+	}
+	row("body", "%d bytes decoded, %d as received", m.Bytes, rec.PayloadBytes)
+	if rec.Truncated != "" {
+		row("cut", "%s", rec.Truncated)
+	}
+	row("found", "depth %d, path %q, via %s", m.Depth, m.Hops, orNone(m.Via))
+	if m.RedirectTo != "" {
+		row("redirect", "%s", m.RedirectTo)
+	}
+	row("took", "%s to the first byte, %s in all", rec.TTFB.Round(time.Millisecond), rec.Total.Round(time.Millisecond))
+	row("archive", "warc/%s, offset %d", e.Segment, e.Offset)
+	fmt.Fprintf(c.stdout, "\n%s", headText(c, rec.Head))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing (a seed)"
+	}
+	return s
+}
+
+// headText is a head as it is in a file or a pipe, and without control characters on a terminal.
+func headText(c *cli, head []byte) string {
+	if !c.isTerminal(c.stdout) {
+		return string(head)
+	}
+	return printable(strings.ReplaceAll(string(head), "\r\n", "\n"))
+}
+
+const maxShownBytes = 1 << 30
+
+func writeBody(w io.Writer, rec *storage.Record) error {
+	in, err := body.NewReader(rec.Payload, rec.Field("Content-Encoding"), body.Limits{MaxBytes: maxShownBytes})
+	if err != nil {
+		return fmt.Errorf("decode the body: %w", err)
+	}
+	_, err = io.Copy(w, in)
+	return errors.Join(err, in.Close())
+}
+
+// writeText writes the text of an HTML page, or of anything else that is text.
+func writeText(w io.Writer, rec *storage.Record) error {
+	contentType := ""
+	if v := rec.Field("Content-Type"); len(v) > 0 {
+		contentType = v[0]
+	}
+	doc, err := body.ReadAll(nil, rec.Payload, rec.Field("Content-Encoding"), body.Limits{MaxBytes: 64 << 20})
+	if err != nil && len(doc) == 0 {
+		return fmt.Errorf("decode the body: %w", err)
+	}
+	name := rec.Meta.Charset
+	if name == "" {
+		name, _ = charset.Detect(doc, contentType)
+	}
+	isHTML := charset.IsHTML(contentType, doc)
+	if media := charset.MediaType(contentType); !isHTML && !strings.HasPrefix(media, "text/") && media != "" {
+		return fmt.Errorf("%s is no text; --body writes it as it is", media)
+	}
+	text := string(charset.ToUTF8(doc, name))
+	if isHTML {
+		text = readable(text)
+	}
+	_, err = io.WriteString(w, printable(text))
+	return err
+}

@@ -1,0 +1,3 @@
+// Package charset finds a document's character encoding, and reads the
+// Content-Type field value as leniently as browsers do.
+package charset

@@ -1,0 +1,254 @@
+package scheduler
+
+import (
+	"time"
+
+	"amble/fetcher/capture"
+	"amble/fetcher/links"
+	"amble/frontier"
+	"amble/frontier/canon"
+	"amble/ratectl"
+)
+
+// Attempts at one URL. What a server limits is not the URL's fault, so it is tried longer; DESIGN's bound on the rest
+// is Limits.Retries.
+const (
+	maxLimitedAttempts = 10
+	firstPause         = 5 * time.Second
+	longestPause       = 5 * time.Minute
+)
+
+// transient tells whether an exchange is made again, attempt being the one just made, from 1.
+func transient(class capture.Class, attempt, retries int) bool {
+	switch class {
+	case capture.Limited:
+		return attempt < maxLimitedAttempts
+	case capture.Blocked, capture.ServerError, capture.Reset, capture.TimeoutHead, capture.TimeoutBody,
+		capture.TruncatedTime, capture.TruncatedDisconnect:
+		return attempt < retries
+	}
+	return false
+}
+
+// unconnected tells that no connection to the host stood, so that nothing was asked of it.
+func unconnected(c *capture.Capture) bool {
+	switch c.Class {
+	case capture.DNS, capture.Refused, capture.TimeoutConnect, capture.TLS, capture.Address:
+		return !c.Sent
+	}
+	return false
+}
+
+// kindOf translates a class into what the pace needs to know.
+func kindOf(c *capture.Capture) ratectl.Kind {
+	switch c.Class {
+	case capture.Reset:
+		return ratectl.Reset
+	case capture.Refused, capture.TimeoutConnect:
+		return ratectl.ConnectTimeout
+	case capture.TimeoutHead:
+		return ratectl.HeadTimeout
+	}
+	switch {
+	case c.Status == 429:
+		return ratectl.Limited
+	case c.Status == 503:
+		return ratectl.Unavailable
+	case c.Status >= 500:
+		return ratectl.ServerError
+	case c.Status >= 400:
+		return ratectl.ClientError
+	case c.Status >= 200:
+		return ratectl.Success
+	}
+	return ratectl.NoHost
+}
+
+// pageDone records a page's result and takes its outlinks in. It returns the word for the crawl log.
+func (c *core) pageDone(r *result, d ratectl.Decision, now time.Time) (string, error) {
+	j, cap, it := r.job, r.capture, r.job.item
+	res := frontier.Result{Ordinal: it.Ordinal, Attempt: j.attempt, Time: cap.Start, Status: cap.Status}
+	b := c.openBatch(now)
+	if transient(cap.Class, j.attempt, j.retries) {
+		r.drop()
+		res.Outcome, res.NotBefore = frontier.Retry, d.NotBefore
+		if cap.Class != capture.Limited {
+			pause := min(firstPause<<(j.attempt-1), longestPause)
+			if t := now.Add(pause); t.After(res.NotBefore) {
+				res.NotBefore = t
+			}
+		}
+		b.finish(c.f, j.host.id, res, nil)
+		return "retry", nil
+	}
+	if r.encoded == nil {
+		c.count.Failed++
+		res.Outcome = frontier.Failed
+		b.finish(c.f, j.host.id, res, nil)
+		c.seedEnded(it, false)
+		return "failed", nil
+	}
+	res.Outcome = frontier.Stored
+	copy(res.PayloadDigest[:], r.encoded.PayloadDigest[:])
+	copy(res.ContentDigest[:], r.meta.ContentDigest[:])
+	res.Bytes = r.meta.Bytes
+	b.finish(c.f, j.host.id, res, r)
+	if j.kind == jobPage {
+		c.count.Pages++
+	}
+	switch {
+	case !r.redirect.IsZero():
+		c.redirected(it, r.redirect, now)
+	case j.kind == jobSitemap:
+		c.listed(r, now)
+		c.seedEnded(it, cap.Status < 400)
+	default:
+		c.seedEnded(it, cap.Status < 400)
+		c.outlinks(r, now)
+	}
+	return "stored", nil
+}
+
+// outlinks admits what a page links to.
+func (c *core) outlinks(r *result, now time.Time) {
+	it := r.job.item
+	if c.cfg.Sitemaps == sitemapsOnly {
+		return
+	}
+	for _, rej := range r.page.Rejected {
+		if rej.Scheme && c.skipSeen.add(rej.Ref) {
+			c.count.Skipped[frontier.ReasonScheme]++
+		}
+	}
+	for _, l := range r.page.Outlinks {
+		if l.Hop == links.Embed {
+			continue
+		}
+		if r.nofollow {
+			if c.skipSeen.add(l.URL.String()) {
+				c.count.Skipped[frontier.ReasonNofollow]++
+			}
+			continue
+		}
+		c.admit(follow(it, l.URL, l.Hop, 0), now)
+	}
+}
+
+// listed admits what a sitemap lists.
+func (c *core) listed(r *result, now time.Time) {
+	for _, e := range r.entries {
+		cand := follow(r.job.item, e.URL, hopSitemap, frontier.FlagListed)
+		if e.Sitemap {
+			cand.Flags = frontier.FlagSitemap
+		}
+		cand.LastMod = e.LastMod
+		c.admit(cand, now)
+	}
+}
+
+func follow(it frontier.Item, u canon.URL, hop byte, flags frontier.Flags) frontier.Candidate {
+	return frontier.Candidate{URL: u, Via: it.Ordinal, Hop: hop, Seed: it.Seed, ViaPath: it.Path, ViaDepth: it.Depth, Flags: flags}
+}
+
+// redirected deals with a redirect's target. A redirect is an outlink with hop R; one that starts at a seed makes its
+// target a seed where it stays in the registrable domain, and else a seed of that one page.
+func (c *core) redirected(it frontier.Item, to canon.URL, now time.Time) {
+	if it.Flags&frontier.FlagSeed == 0 {
+		c.admit(follow(it, to, links.Redirect, it.Flags&(frontier.FlagSitemap|frontier.FlagListed)), now)
+		return
+	}
+	s := c.seeds[it.Seed]
+	s.URL, s.Implied, s.TryHTTP = to, int64(it.Seed), false
+	if canon.RegistrableDomain(to.Hostname()) != canon.RegistrableDomain(it.URL.Hostname()) {
+		s.Scope = frontier.ScopePage
+		c.say("the seed " + quote(it.URL.String()) + " redirects to another site; of it only " + quote(to.String()) + " is fetched: give it as a seed to crawl it")
+		c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "to another site, fetched alone: "+to.String(), now)
+	}
+	if c.seedDepth(it.Seed) >= maxSeedRedirects {
+		c.seedEnded(it, false)
+		return
+	}
+	if !c.implySeed(s, now) {
+		// Known already: it is fetched, or was, on another's account.
+		c.seedEnded(it, true)
+	}
+}
+
+// maxSeedRedirects ends a chain that makes a new URL at each step.
+const maxSeedRedirects = 20
+
+// seedDepth is how many redirects lie between a seed and the one that was given.
+func (c *core) seedDepth(n uint32) int {
+	d := 0
+	for c.seeds[n].Implied >= 0 {
+		n = uint32(c.seeds[n].Implied)
+		d++
+	}
+	return d
+}
+
+// implySeed takes in a seed that follows from another; false when its URL was known.
+func (c *core) implySeed(s frontier.Seed, now time.Time) bool {
+	n, v := c.f.AddSeed(c.openBatch(now).fb, s)
+	if !v.New {
+		return false
+	}
+	s.Number = n
+	for uint32(len(c.seeds)) <= n {
+		c.seeds = append(c.seeds, s)
+	}
+	return true
+}
+
+// seedURL is the seed as it was given, for whatever was reached by way of it.
+func (c *core) seedURL(n uint32) string {
+	if int(n) >= len(c.seeds) {
+		return ""
+	}
+	for c.seeds[n].Implied >= 0 {
+		n = uint32(c.seeds[n].Implied)
+	}
+	return c.seeds[n].URL.String()
+}
+
+// seedEnded counts the seeds that were given, each once: at the end of its chain of redirects.
+func (c *core) seedEnded(it frontier.Item, captured bool) {
+	if it.Flags&frontier.FlagSeed == 0 {
+		return
+	}
+	c.count.Seeds.Pending--
+	if captured {
+		c.count.Seeds.Captured++
+	} else {
+		c.count.Seeds.Failed++
+	}
+}
+
+// fallBack goes on with http for a seed line without a scheme whose https does not connect.
+func (c *core) fallBack(j *job, now time.Time) bool {
+	it := j.item
+	if j.kind == jobRules {
+		var ok bool
+		var err error
+		if it, ok, _, err = c.f.Offer(j.host.id, now); err != nil || !ok {
+			return false
+		}
+	}
+	if it.Flags&frontier.FlagSeed == 0 || !c.seeds[it.Seed].TryHTTP || it.URL.Scheme() != "https" {
+		return false
+	}
+	u, err := canon.Parse("http" + it.URL.String()[len("https"):])
+	if err != nil {
+		return false
+	}
+	s := c.seeds[it.Seed]
+	s.URL, s.Implied, s.TryHTTP = u, int64(it.Seed), false
+	c.f.Take(it)
+	c.openBatch(now).finish(c.f, j.host.id, frontier.Result{
+		Ordinal: it.Ordinal, Outcome: frontier.Failed, Attempt: it.Attempt, Time: now}, nil)
+	if !c.implySeed(s, now) {
+		c.seedEnded(it, true)
+	}
+	c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "https does not connect, http instead", now)
+	return true
+}

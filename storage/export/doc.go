@@ -1,0 +1,22 @@
+// Package export writes what a job fetched in the formats that other tools read, from the segments and their sidecar
+// indexes alone.
+//
+// # Formats
+//
+//   - warc: the captures that were chosen, robots.txt and sitemaps among them, in the order of the archive. The gzip
+//     members are copied byte for byte. Before them stand a warcinfo record of the file's own and, ahead of the first
+//     capture of each segment, that segment's. A name that does not end in .gz gets the records uncompressed.
+//   - jsonl: a JSON object a line, every key on every line.
+//   - csv: the same columns by RFC 4180, with a header line and CRLF. A text cell that begins with = + - @ or a tab gets
+//     an apostrophe before it: sites choose titles, and a spreadsheet would run them as formulas. Where the exact text
+//     matters, jsonl has it.
+//   - urls: the URLs of the pages that were fetched, with whatever status, sorted by bytes, each once.
+//   - seeds: the seeds from which captures came, in the order in which their first captures were archived, each once.
+//
+// All but warc leave out captures of robots.txt and of sitemaps: they are no pages.
+//
+// # Filters
+//
+// All filters hold together. First and Newest choose among the captures that the others have left; they remember 16
+// bytes (First) or 24 bytes (Newest) of each URL, some 20 to 60 bytes with the map around them.
+package export

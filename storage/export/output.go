@@ -1,0 +1,230 @@
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// output is where an export goes: standard output, a file or shards. Files are written under temporary names and get
+// their own all together, when the export is whole.
+type output struct {
+	opt    *Options
+	raw    bool // the format compresses by itself
+	files  []*outFile
+	cur    *outFile
+	header func() error // called when a file has been begun
+}
+
+type outFile struct {
+	path string // "" standard output
+	temp *os.File
+	n    countWriter
+	buf  *bufio.Writer
+	comp io.WriteCloser // nil: not compressed
+	w    io.Writer
+}
+
+type countWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// newOutput refuses what cannot be written before any work is done.
+func newOutput(opt *Options) (*output, error) {
+	o := &output{opt: opt, raw: opt.Format == "warc"}
+	if opt.toStdout() {
+		if opt.Stdout == nil {
+			return nil, &OptionError{"--output", "there is no standard output; name a file"}
+		}
+		return o, nil
+	}
+	if info, err := os.Stat(opt.Output); err == nil && info.IsDir() {
+		return nil, &OptionError{"--output", fmt.Sprintf("%s is a folder; name a file in it", opt.Output)}
+	}
+	return o, o.refuse(o.name(0))
+}
+
+func (o *output) refuse(path string) error {
+	if o.opt.Overwrite {
+		return nil
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			return fmt.Errorf("%s: %w; name another output, or overwrite it with --overwrite", path, fs.ErrExist)
+		}
+		return err
+	}
+	return nil
+}
+
+// name is the path of the i-th file: of shards, NAME-00000.SUFFIX.
+func (o *output) name(i int) string {
+	if o.opt.ShardBytes == 0 {
+		return o.opt.Output
+	}
+	dir, base := filepath.Split(o.opt.Output)
+	stem, suffix := base, ""
+	if at := strings.IndexByte(base[min(1, len(base)):], '.'); at >= 0 {
+		stem, suffix = base[:at+1], base[at+1:]
+	}
+	return filepath.Join(dir, fmt.Sprintf("%s-%05d%s", stem, i, suffix))
+}
+
+// begin makes sure that a file is open into which a record of about size bytes may go.
+func (o *output) begin(size int64) error {
+	if o.cur != nil && o.opt.ShardBytes > 0 && o.cur.written()+size > o.opt.ShardBytes && o.cur.written() > 0 {
+		if err := o.cur.finish(); err != nil {
+			return err
+		}
+		o.cur = nil
+	}
+	if o.cur != nil {
+		return nil
+	}
+	f, err := o.create()
+	if err != nil {
+		return err
+	}
+	o.cur = f
+	if o.header != nil {
+		return o.header()
+	}
+	return nil
+}
+
+func (o *output) create() (*outFile, error) {
+	f := &outFile{}
+	if o.opt.toStdout() {
+		f.n.w = o.opt.Stdout
+	} else {
+		f.path = o.name(len(o.files))
+		if err := o.refuse(f.path); err != nil {
+			return nil, err
+		}
+		dir, base := filepath.Split(f.path)
+		var err error
+		for try := 0; ; try++ {
+			name := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d.tmp", base, os.Getpid(), try))
+			f.temp, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, fs.ErrExist) || try == 100 {
+				return nil, err
+			}
+		}
+		f.n.w = f.temp
+	}
+	o.files = append(o.files, f)
+	f.buf = bufio.NewWriterSize(&f.n, 64<<10)
+	f.w = f.buf
+	if o.raw {
+		return f, nil
+	}
+	switch filepath.Ext(f.path) {
+	case ".gz":
+		f.comp = gzip.NewWriter(f.buf)
+	case ".zst":
+		enc, err := zstd.NewWriter(f.buf, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		f.comp = enc
+	default:
+		return f, nil
+	}
+	f.w = f.comp
+	return f, nil
+}
+
+// Write writes to the file that is open.
+func (o *output) Write(p []byte) (int, error) { return o.cur.w.Write(p) }
+
+// written is what has reached the file; a compressor holds some more back.
+func (f *outFile) written() int64 { return f.n.n + int64(f.buf.Buffered()) }
+
+func (f *outFile) finish() error {
+	if f.comp != nil {
+		if err := f.comp.Close(); err != nil {
+			return err
+		}
+	}
+	if err := f.buf.Flush(); err != nil || f.temp == nil {
+		return err
+	}
+	return errors.Join(f.temp.Sync(), f.temp.Close())
+}
+
+// commit gives the files their names. An export without captures makes its one file all the same.
+func (o *output) commit() (paths []string, bytes int64, err error) {
+	if len(o.files) == 0 {
+		if err := o.begin(0); err != nil {
+			return nil, 0, err
+		}
+	}
+	if err := o.cur.finish(); err != nil {
+		return nil, 0, err
+	}
+	for _, f := range o.files {
+		bytes += f.n.n
+		if f.temp == nil {
+			continue
+		}
+		if err := o.refuse(f.path); err != nil {
+			return nil, 0, err
+		}
+		if err := os.Rename(f.temp.Name(), f.path); err != nil {
+			return nil, 0, err
+		}
+		f.temp = nil
+		paths = append(paths, f.path)
+	}
+	if len(paths) > 0 {
+		err = o.settle(len(paths))
+	}
+	return paths, bytes, err
+}
+
+// settle removes the shards that an overwritten export had beyond those of this one, and makes the names durable.
+func (o *output) settle(shards int) error {
+	for i := shards; o.opt.Overwrite && o.opt.ShardBytes > 0; i++ {
+		err := os.Remove(o.name(i))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d, err := os.Open(filepath.Dir(o.opt.Output)); err == nil {
+		_ = d.Sync() // not every system can
+		_ = d.Close()
+	}
+	return nil
+}
+
+// abandon removes the temporary files.
+func (o *output) abandon() {
+	for _, f := range o.files {
+		if f.temp == nil {
+			continue
+		}
+		_ = f.temp.Close() // a second time for the finished ones
+		_ = os.Remove(f.temp.Name())
+	}
+}
