@@ -55,27 +55,23 @@ error_log $work/nginx.log;
 worker_processes 1;
 events { worker_connections 256; }
 http {
-  access_log off;
+  log_format reached escape=json '{"agent":"\$http_user_agent","status":\$status,"mime":"\$sent_http_content_type","target":"\$request_uri"}';
   client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/fastcgi;
   uwsgi_temp_path $work/uwsgi; scgi_temp_path $work/scgi;
   types { text/html html htm; text/css css; text/javascript js; text/plain txt; image/png png; image/svg+xml svg; }
   default_type application/octet-stream;
-  charset utf-8; charset_types text/html;
+  charset utf-8;
   gzip on; gzip_types text/css text/plain;
-  server { listen 127.0.31.1:8311; root $python; index index.html; }
-  server { listen 127.0.31.2:8312; root $postgresql; index index.html; }
-  server { listen 127.0.31.3:8313; root $git; index index.html; }
+  server { listen 127.0.31.1:8311; access_log $work/python.log reached; root $python; index index.html; }
+  server { listen 127.0.31.2:8312; access_log $work/postgresql.log reached; root $postgresql; index index.html; }
+  server { listen 127.0.31.3:8313; access_log $work/git.log reached; root $git; index index.html; }
 }
 CONF
 "$work/root/usr/sbin/nginx" -e "$work/nginx.log" -c "$work/nginx.conf"
 
-AMBLE_CONFORMANCE="$work/crawl" AMBLE_CONFORMANCE_SITES="python=http://127.0.31.1:8311/index.html postgresql=http://127.0.31.2:8312/index.html git=http://127.0.31.3:8313/$(cd "$git" && ls git.html index.html 2>/dev/null | head -1)" \
-	go test -count=1 -v -timeout 240s -run '^TestConformance$' ./cmd/amble
+AMBLE_CONFORMANCE="$work" go test -count=1 -v -timeout 240s -run '^TestConformance$' ./cmd/amble
 
 echo "warcio and gzip on the archives:"
 npm install --silent --no-audit --no-fund --prefix "$work/npm" warcio >/dev/null
-for segment in "$work"/crawl/*/job/warc/*.warc.gz; do
-	gzip -t "$segment"
-	"$work/npm/node_modules/.bin/warcio" check "$segment"
-	echo "  $(basename "$segment"): whole"
-done
+gzip -t "$work"/job-*/warc/*.warc.gz
+node .ci/warcio-check.mjs "$work/npm/node_modules/warcio" "$work"/job-*/warc/*.warc.gz

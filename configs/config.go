@@ -15,6 +15,7 @@ type Config struct {
 	Sitemaps string   `yaml:"sitemaps"`
 
 	MaxPages int64    `yaml:"max-pages"`
+	PerHost  int64    `yaml:"max-pages-per-host"`
 	MaxBytes Size     `yaml:"max-bytes"`
 	MaxTime  Duration `yaml:"max-time"`
 	MaxWait  Duration `yaml:"max-wait"`

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -47,12 +48,20 @@ type Loaded struct {
 	env     map[string]string
 }
 
-// UserFile is where a user's own settings lie: amble/amble.yaml in the directory of the operating system for them,
-// ~/.config on Linux. It is "" where there is no such directory.
+// UserFile is where a user's own settings lie: amble/amble.yaml in $XDG_CONFIG_HOME or ~/.config, and in the directory
+// for settings on Windows. It is "" where there is no such directory.
 func UserFile() string {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return ""
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if runtime.GOOS == "windows" {
+			dir, err = os.UserConfigDir()
+		} else {
+			dir = filepath.Join(home, ".config")
+		}
+		if err != nil {
+			return ""
+		}
 	}
 	return filepath.Join(dir, "amble", "amble.yaml")
 }

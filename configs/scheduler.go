@@ -87,7 +87,7 @@ func (l *Loaded) archiveInfo(version, agent string) [][2]string {
 }
 
 func (l *Loaded) rules() (frontier.Rules, error) {
-	r := frontier.Rules{Scope: frontier.Scope(l.Scope), Depth: int(l.Depth)}
+	r := frontier.Rules{Scope: frontier.Scope(l.Scope), Depth: int(l.Depth), MaxPagesPerHost: l.PerHost}
 	for _, list := range []struct {
 		key    string
 		values []string

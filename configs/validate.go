@@ -67,6 +67,7 @@ func (l *Loaded) checkNumbers() error {
 		unit, purpose string
 	}{
 		{"max-pages", l.MaxPages, 0, 1 << 40, "", "0 is no limit"},
+		{"max-pages-per-host", l.PerHost, 0, 1 << 40, "", "0 is no limit"},
 		{"retries", int64(l.Retries), 1, 100, "", "1 asks once"},
 		{"workers", int64(l.Workers), 1, 10000, "", "64 is the default"},
 		{"idle-connections", int64(l.IdleConnections), 1, 100000, "", "256 is the default"},

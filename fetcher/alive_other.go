@@ -4,5 +4,5 @@ package fetcher
 
 import "net"
 
-// alive cannot look without reading here; an exchange that fails at its start is sent again.
+// alive cannot look without reading here; an exchange over a dead connection is Stale.
 func alive(net.Conn) bool { return true }

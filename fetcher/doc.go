@@ -23,7 +23,8 @@
 //
 // At most one idle connection per host key is kept, for 90 s, and [Config.MaxIdle] in all. An idle
 // connection on which anything has happened is not used. One that dies under a request, before a
-// byte of the response, costs one re-send on a new connection.
+// byte of the response, makes the capture Stale. It is not sent again here: a server that closes on
+// purpose would see two requests at once, and no pace permits that.
 //
 // # Addresses
 //

@@ -21,9 +21,7 @@ type exchange struct {
 	req Request
 	c   *capture.Capture
 	// deadline is the end of the whole exchange.
-	deadline time.Time
-	// admitted is the address that Admit has given a slot for.
-	admitted     netip.Addr
+	deadline     time.Time
 	wire, masked []byte
 }
 
@@ -58,16 +56,9 @@ func (x *exchange) run() {
 	if c == nil {
 		c = x.dial()
 	}
-	if c == nil || !x.admit(c) || !x.once(c) {
-		return
+	if c != nil && x.admit(c) {
+		x.send(c)
 	}
-	// The reused connection had died. RFC 9112 section 9.3.1: a safe request is sent again on a new one.
-	x.c.Phases = capture.Phases{}
-	if c = x.dial(); c == nil || !x.admit(c) {
-		return
-	}
-	x.c.Resent = true
-	x.once(c)
 }
 
 // idle gives a connection to reuse: still open, and to an address that this request may use.
@@ -92,23 +83,21 @@ func (x *exchange) insecure(a netip.Addr) bool {
 // and the Capture is ended.
 func (x *exchange) admit(c *conn) bool {
 	x.c.Addr = c.addr
-	if x.req.Admit == nil || x.admitted == c.addr.Addr() {
+	if x.req.Admit == nil {
 		return true
 	}
-	again := x.admitted.IsValid()
-	x.admitted = c.addr.Addr()
 	at := x.req.Admit(c.addr.Addr())
 	now := time.Now()
 	wait := at.Sub(now)
 	if wait <= 0 {
 		return true
 	}
-	if wait > maxAdmitWait && !again {
+	if wait > maxAdmitWait {
 		x.c.Deferred = at
 		x.f.pool.put(x.req.URL.PaceKey(), c, now)
 		return false
 	}
-	if wait > maxAdmitWait || at.After(x.deadline) {
+	if at.After(x.deadline) {
 		c.raw.Close()
 		x.fail(capture.TimeoutHead, fmt.Errorf("no slot of %v in time", c.addr.Addr()))
 		return false
@@ -125,9 +114,8 @@ func (x *exchange) admit(c *conn) bool {
 	}
 }
 
-// once sends the request on c and reads the response. It tells whether the request is to be sent
-// again: c was reused, and died before it gave a byte. In any case c is taken care of.
-func (x *exchange) once(c *conn) (again bool) {
+// send sends the request on c and reads the response. In any case c is taken care of.
+func (x *exchange) send(c *conn) {
 	br := x.f.readers.Get().(*bufio.Reader)
 	br.Reset(c)
 	// Whoever cancels closes the connection; a deadline could be overwritten by the next phase's.
@@ -144,33 +132,32 @@ func (x *exchange) once(c *conn) (again bool) {
 		c.raw.Close()
 	}()
 
-	h, again, ok := x.head(c, br)
+	h, ok := x.head(c, br)
 	if !ok {
-		return again
+		return
 	}
 	fr, err := h.framing()
 	if err != nil {
 		x.fail(capture.Protocol, err)
-		return false
+		return
 	}
 	x.c.Head, x.c.Status, x.c.Header = h.raw, h.status, h.header
 	x.c.Chunked = fr.chunked
 	x.c.Class = capture.ByStatus(h.status, h.header.Get("Location") != "")
 	if x.req.Accept != nil && !x.req.Accept(h.status, h.header) {
 		x.c.Chunked = false
-		return false
+		return
 	}
 	if fr.none {
 		keep = !fr.last
-		return false
+		return
 	}
 	keep = x.body(c, br, fr) && !fr.last
-	return false
 }
 
 // head writes the request and reads the response head, passing over 1xx responses (RFC 9110
-// section 15.2). When not ok, the Capture is ended or the request is to be sent again.
-func (x *exchange) head(c *conn, br *bufio.Reader) (h head, again, ok bool) {
+// section 15.2). When not ok, the Capture is ended.
+func (x *exchange) head(c *conn, br *bufio.Reader) (h head, ok bool) {
 	started := time.Now()
 	err := c.SetDeadline(x.phaseEnd(started, x.f.headTimeout))
 	n := 0
@@ -188,33 +175,31 @@ func (x *exchange) head(c *conn, br *bufio.Reader) (h head, again, ok bool) {
 	}
 	if err != nil {
 		x.c.Phases.TTFB = 0
-		if c.used && x.ctx.Err() == nil && !timedOut(err) {
-			return head{}, true, false
-		}
+		x.c.Stale = c.used && x.ctx.Err() == nil && !timedOut(err)
 		x.headFailed(err)
-		return head{}, false, false
+		return head{}, false
 	}
 	for range maxInterim {
 		h, err = readHead(br)
 		if err != nil {
 			x.headFailed(err)
-			return head{}, false, false
+			return head{}, false
 		}
 		if h.status >= 200 {
-			return h, false, true
+			return h, true
 		}
 		if h.status == http.StatusSwitchingProtocols {
 			x.fail(capture.Protocol, protocolError("server switches protocols unasked"))
-			return head{}, false, false
+			return head{}, false
 		}
 		if _, err = br.Peek(1); err != nil {
 			x.headFailed(err)
-			return head{}, false, false
+			return head{}, false
 		}
 		x.c.Phases.TTFB = time.Since(written)
 	}
 	x.fail(capture.Protocol, protocolError(fmt.Sprintf("more than %d interim responses", maxInterim)))
-	return head{}, false, false
+	return head{}, false
 }
 
 // headFailed ends the exchange after an error before the end of the response head.

@@ -160,8 +160,8 @@ func TestExchange(t *testing.T) {
 			if !strings.Contains(c.Err, tt.err) || (c.Err == "") != (c.Class != capture.Protocol && tt.truncated == "" && tt.status != 0) {
 				t.Errorf("Err is %q, want %q in it", c.Err, tt.err)
 			}
-			if c.Local != nil || c.Resent || !c.Deferred.IsZero() {
-				t.Errorf("local %v, resent %v, deferred %v", c.Local, c.Resent, c.Deferred)
+			if c.Local != nil || c.Stale || !c.Deferred.IsZero() {
+				t.Errorf("local %v, stale %v, deferred %v", c.Local, c.Stale, c.Deferred)
 			}
 			checkTimes(t, c)
 			if n := s.accepted(); n != 1 {

@@ -143,8 +143,9 @@ func New(cfg Config, budget *capture.Budget) (*Fetcher, error) {
 	return f, nil
 }
 
-// Do makes exactly one exchange: no redirect is followed and nothing is retried, but for one re-send when a reused
-// connection died before any byte of the response. Every outcome is in the Capture; Do returns no error.
+// Do makes exactly one exchange: no redirect is followed and nothing is sent twice. When a reused connection dies before any
+// byte of the response, the Capture is Stale: nobody can tell whether the server saw the request, so that it is the
+// caller's to make it again at the host's pace. Every outcome is in the Capture; Do returns no error.
 // A cancelled ctx ends the exchange at once; what had arrived is TruncatedTime, or TimeoutHead.
 func (f *Fetcher) Do(ctx context.Context, req Request) *capture.Capture {
 	now := time.Now()

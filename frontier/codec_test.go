@@ -43,7 +43,7 @@ func drawVisit(t *rapid.T) Result {
 	r := Result{
 		Ordinal: Ordinal(rapid.Uint32().Draw(t, "ordinal")), Outcome: Outcome(rapid.IntRange(int(Stored), int(Retry)).Draw(t, "outcome")),
 		Reason:  rapid.SampledFrom(append([]Reason{"something-newer"}, reasonCodes...)).Draw(t, "reason"),
-		Attempt: rapid.IntRange(0, 1<<40).Draw(t, "attempt"), Time: when.Draw(t, "time"), Status: rapid.Int().Draw(t, "status"),
+		Attempt: rapid.IntRange(0, 1<<30).Draw(t, "attempt"), Time: when.Draw(t, "time"), Status: rapid.Int().Draw(t, "status"),
 		PayloadDigest: digest.Draw(t, "payload"), ContentDigest: digest.Draw(t, "content"), Bytes: rapid.Int64().Draw(t, "bytes"),
 		NotBefore: when.Draw(t, "notbefore"), Freshness: digest.Draw(t, "freshness"),
 		Archive: Position{rapid.Uint32().Draw(t, "serial"), rapid.Int64().Draw(t, "offset"), rapid.Int64().Draw(t, "length")},

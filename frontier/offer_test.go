@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -37,7 +38,7 @@ func TestBreadthFirst(t *testing.T) {
 }
 
 func TestPriorityIsBounded(t *testing.T) {
-	for _, p := range []int{-1 << 62, -100, 100, 1 << 62} {
+	for _, p := range []int{math.MinInt, -100, 100, math.MaxInt} {
 		if c := class(3, p, 0); c != lastClass && c != classFirst {
 			t.Errorf("priority %d gives class %d", p, c)
 		}

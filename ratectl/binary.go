@@ -84,6 +84,10 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	}
 	flags := b[len(bytes)]
 	s.begun, s.probing = flags&1 != 0, flags&2 != 0
+	if !s.begun {
+		*s = State{crawlDelay: min(s.crawlDelay, maxSpan)}
+		return nil
+	}
 	for _, p := range []*time.Duration{&s.interval, &s.safe, &s.threshold, &s.spacing, &s.dwell, &s.crawlDelay,
 		&s.quota, &s.rested, &s.busy, &s.well, &s.priced} {
 		*p = min(*p, maxSpan)

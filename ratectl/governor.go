@@ -86,7 +86,7 @@ func (g *Governor) Claim(now time.Time) time.Time {
 	if !g.next.IsZero() && now.Sub(g.next) <= max(prompt, g.spacing()/4) {
 		g.prompts++
 	}
-	g.next = slot.Add(g.spacing())
+	g.next = slot
 	return slot
 }
 

@@ -7,7 +7,8 @@ import (
 
 const (
 	// floorRatio is the rise of the low quantile over the baseline that is a sign of load, if noise does not explain it.
-	floorRatio = 1.6
+	floorRatio    = 1.6
+	logFloorRatio = 0.4700036292
 	// cleanRatio is up to where the low quantile is as it always was.
 	cleanRatio = 1.3
 	// floorRise is the least rise worth a reaction.
@@ -131,7 +132,7 @@ func (s *State) judge(w *Window) verdict {
 		return v
 	}
 	root := math.Sqrt(float64(v.n))
-	bar := max(math.Log(floorRatio), 2.7*quantileError*float64(s.noise)/root)
+	bar := max(logFloorRatio, 2.7*quantileError*float64(s.noise)/root)
 	v.floor = v.low > 0 && logRatio(v.low, s.base) > bar && v.low-s.base > float32(floorRise.Seconds())
 	v.share = above(x, tailRatio*s.high)
 	usual := float64(s.tail)
@@ -294,7 +295,7 @@ func (s *State) probe(v verdict, l limits, iv time.Duration, now int64) {
 // damping is k: how many answers it takes to tell a rise of floorRatio from the noise of this host's latencies, at
 // three standard errors of the low quantile.
 func (s *State) damping() uint8 {
-	x := 3 * quantileError * float64(s.noise) / math.Log(floorRatio)
+	x := 3 * quantileError * float64(s.noise) / logFloorRatio
 	return uint8(min(max(math.Round(x*x), leastDamping), mostDamping))
 }
 

@@ -295,7 +295,7 @@ func (s *State) success(cfg Config, w *Window, o Outcome, now int64) {
 	if s.hurry(now) {
 		return
 	}
-	if s.samples >= s.damping() && time.Duration(now-s.updated) >= leastPeriod {
+	if s.samples >= leastDamping && time.Duration(now-s.updated) >= leastPeriod && s.samples >= s.damping() {
 		s.look(cfg, w, now)
 		s.samples, s.updated = 0, now
 	}

@@ -249,11 +249,11 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSlowPages: a page that is slow now and then moves nothing; a low quantile that rises does, and for a rise that
+// TestLatency: a page that is slow now and then moves nothing; a low quantile that rises does, and for a rise that
 // slowing down does not change, the baseline follows (specification, 'What the controller cannot know').
 func TestLatency(t *testing.T) {
 	c := newTalk(t, standard)
-	c.well(120)
+	c.well(200)
 	base := c.s.Baseline()
 	if base < 45*time.Millisecond || base > 55*time.Millisecond {
 		t.Errorf("baseline %v, want about 50 ms", base)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -115,7 +116,7 @@ func (p *queue) serve(t float64, r *rand.Rand) answer {
 }
 func (p *queue) overload() float64 { return p.overloaded }
 
-// outcome counts what a run gave.
+// tally counts what a run gave.
 type tally struct {
 	requests, good, objections int
 	floorBroken, earlyStarts   int
@@ -129,10 +130,12 @@ type tally struct {
 
 func (c tally) per1000() float64 { return 1000 * float64(c.objections) / float64(max(c.requests, 1)) }
 
+// epoch is when the runs begin.
+var epoch = time.Unix(1_800_000_000, 0)
+
 // drive runs the controller against a plant for some seconds, one request in flight.
 func drive(cfg Config, s State, p plant, seconds float64, seed uint64) tally {
 	r := rand.New(rand.NewPCG(seed, 1))
-	epoch := time.Unix(1_800_000_000, 0)
 	at := func(t float64) time.Time { return epoch.Add(time.Duration(t * float64(time.Second))) }
 	var c tally
 	var w Window
@@ -179,7 +182,122 @@ func drive(cfg Config, s State, p plant, seconds float64, seed uint64) tally {
 
 var standard = Config{Floor: 500 * time.Millisecond, Ceiling: 30 * time.Second}
 
-func TestScratchBasic(t *testing.T) {
-	c := drive(standard, State{}, &healthy{0.06, 0.3}, 7200, 1)
-	t.Logf("a rate %.3f obj %.2f settled %.0f", c.rate, c.per1000(), c.settled)
+// TestHealthy: the floor is reached, kept, and never crossed.
+func TestHealthy(t *testing.T) {
+	for seed := range uint64(3) {
+		c := drive(standard, State{}, &healthy{0.06, 0.3}, 7200, seed)
+		if c.rate < 1.95 || c.objections > 0 || c.floorBroken > 0 || c.settled > 180 {
+			t.Errorf("seed %d: %.3f a second, %d objections, at the floor after %.0f s", seed, c.rate, c.objections, c.settled)
+		}
+		c = drive(standard, State{}, &healthy{0.4, 0.9}, 7200, seed)
+		if c.rate < 1.0 || c.floorBroken > 0 {
+			t.Errorf("seed %d, noisy: %.3f a second", seed, c.rate)
+		}
+	}
+}
+
+// TestLimiter: .8 requests a second, ten at once. The limit is found, and hardly ever tried again.
+func TestLimiter(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func() plant
+	}{
+		{"plain", func() plant { return &bucket{rate: 0.8, size: 10} }},
+		{"Retry-After", func() plant { return &bucket{rate: 0.8, size: 10, retryAfter: 30} }},
+		{"refusals cost", func() plant { return &bucket{rate: 0.8, size: 10, punish: 0.5} }},
+	} {
+		for seed := range uint64(3) {
+			c := drive(standard, State{}, tt.make(), 7200, seed)
+			if c.rate < 0.85*0.8 || c.per1000() > 2.5 || c.objections == 0 || c.floorBroken+c.earlyStarts > 0 {
+				t.Errorf("%s, seed %d: %.3f a second, %.1f objections per 1,000, %d floor violations, %d starts inside Retry-After",
+					tt.name, seed, c.rate, c.per1000(), c.floorBroken, c.earlyStarts)
+			}
+		}
+	}
+	advertised := &bucket{rate: 0.8, size: 10, advertise: http.Header{"Ratelimit-Policy": {`"p";q=8;w=10`}}}
+	if c := drive(standard, State{}, advertised, 7200, 1); c.objections > 0 || c.rate < 0.95*0.8 {
+		t.Errorf("a limit that is advertised: %.3f a second, %d objections", c.rate, c.objections)
+	}
+}
+
+// TestQueue: a host with other users, that answers slower the more it is asked.
+func TestQueue(t *testing.T) {
+	for seed := range uint64(3) {
+		c := drive(standard, State{}, &queue{arrivals: 50, each: 0.015, own: 0.2, shed: 0.8}, 7200, seed)
+		// A fixed interval at the floor overloads it for over 2,000 s in an hour.
+		if c.rate < 0.6 || c.rate > 1 || c.per1000() > 2 || c.overloadPerHour > 300 {
+			t.Errorf("seed %d: %.3f a second, %.1f objections per 1,000, %.0f s overloaded in an hour", seed, c.rate, c.per1000(), c.overloadPerHour)
+		}
+	}
+}
+
+// TestRestart: what is persisted keeps the host from being offended anew.
+func TestRestart(t *testing.T) {
+	for seed := range uint64(3) {
+		c := drive(standard, State{}, &bucket{rate: 0.8, size: 10}, 7200, seed)
+		b, err := c.state.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept State
+		if err := kept.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		kept.Loaded(standard, epoch)
+		warm := drive(standard, kept, &bucket{rate: 0.8, size: 10}, 1800, seed+50)
+		cold := drive(standard, State{}, &bucket{rate: 0.8, size: 10}, 1800, seed+50)
+		if warm.per1000() > 1 || cold.objections <= warm.objections || warm.rate < 0.65 {
+			t.Errorf("seed %d: kept %.3f a second, %d objections; cold %d", seed, warm.rate, warm.objections, cold.objections)
+		}
+	}
+}
+
+// outage answers 503 for a time.
+type outage struct {
+	healthy
+	from, to float64
+}
+
+func (p *outage) serve(t float64, r *rand.Rand) answer {
+	if t >= p.from && t < p.to {
+		return answer{latency: 0.002, kind: Unavailable, status: 503}
+	}
+	return p.healthy.serve(t, r)
+}
+
+// TestFastLimiter: five requests a second and not one more, errors in 2 ms, no Retry-After, on an own host. After a minute
+// the share of 429 is small; after an outage of 30 s the pace comes back in a bounded time.
+func TestFastLimiter(t *testing.T) {
+	own := Config{Floor: 0, Ceiling: 30 * time.Second}
+	for _, size := range []float64{1, 5} {
+		c := drive(own, State{}, &bucket{rate: 5, size: size}, 300, 1)
+		requests, refused := 0, 0
+		for _, at := range c.times {
+			if at < 60 {
+				continue
+			}
+			requests++
+			if slices.Contains(c.objected, at) {
+				refused++
+			}
+		}
+		if requests < 600 || float64(refused) > 0.05*float64(requests) {
+			t.Errorf("bucket of %v: %d requests after the first minute, %d refused", size, requests, refused)
+		}
+	}
+	for _, cfg := range []Config{own, standard} {
+		c := drive(cfg, State{}, &outage{healthy: healthy{0.05, 0.2}, from: 300, to: 330}, 1500, 1)
+		before, after := 0, 0
+		for _, at := range c.times {
+			switch {
+			case at >= 180 && at < 300:
+				before++
+			case at >= 1380:
+				after++
+			}
+		}
+		if float64(after) < 0.8*float64(before) {
+			t.Errorf("floor %v: %d requests in two minutes before the outage, %d in two minutes long after", cfg.Floor, before, after)
+		}
+	}
 }

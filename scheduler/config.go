@@ -72,3 +72,17 @@ type HostConfig struct {
 	Insecure       bool
 	User, Password string
 }
+
+// rules are the frontier's rules, with what Hosts says of single hosts.
+func (c *Config) rules() frontier.Rules {
+	r := c.Rules
+	for key, h := range c.Hosts {
+		if h.MaxPages > 0 {
+			if r.MaxPagesOf == nil {
+				r.MaxPagesOf = map[string]int64{}
+			}
+			r.MaxPagesOf[key] = h.MaxPages
+		}
+	}
+	return r
+}

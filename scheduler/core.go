@@ -55,9 +55,11 @@ type core struct {
 	flushed   time.Time
 	skipSeen  recent
 
-	resumed  bool
-	began    time.Time
-	inflight int
+	resumed bool
+	// hostsAtStart is how many hosts earlier runs knew.
+	hostsAtStart int
+	began        time.Time
+	inflight     int
 	// pages in flight: their places under MaxPages are taken.
 	inflightPages int64
 	// end, when set, is why nothing starts any more.
@@ -153,15 +155,23 @@ func (c *core) pick(h *host, now time.Time) (*job, error) {
 			c.delay(h, at, h.cause)
 			return nil, nil
 		}
-		if h.dead != "" {
-			c.skip(h, it, h.dead, now)
+		why := h.dead
+		if why == "" && c.resumed {
+			// A resume may have come with other rules than those that the URL was admitted under.
+			why = c.f.Recheck(it)
+		}
+		if why != "" {
+			c.skip(h, it, why, now)
 			continue
 		}
 		o, err := c.origin(it.Origin, now)
 		if err != nil {
 			return nil, err
 		}
-		c.recall(o, now)
+		if c.recall(o, now); h.next.After(now) {
+			c.put(h) // the rules that were read back hold for this request too
+			return nil, nil
+		}
 		switch {
 		case o.state == rulesAsking, o.state == rulesSettling:
 			return nil, nil // rulesDone or applied wakes it
@@ -224,6 +234,7 @@ func (c *core) pageJob(h *host, o *origin, it frontier.Item) (*job, error) {
 
 func (c *core) prepare(j *job) *job {
 	j.ticket = j.host.ticket
+	j.resent, j.host.resend = j.host.resend, false
 	j.retries = c.cfg.Limits.Retries
 	j.req = fetcher.Request{URL: j.url, Own: j.host.own, Insecure: j.host.own && j.host.conf.Insecure}
 	if j.kind == jobRules {
@@ -268,7 +279,7 @@ func (c *core) done(r *result, now time.Time) error {
 	}
 	if r.aborted || !cap.Deferred.IsZero() {
 		r.drop()
-		c.unsent(j, cap, now)
+		c.unsent(j, cap)
 		return nil
 	}
 	h.ticket = time.Time{}
@@ -301,9 +312,20 @@ func (c *core) done(r *result, now time.Time) error {
 
 	var outcome string
 	var err error
-	if unconnected(cap) {
+	switch {
+	case cap.Local != nil:
+		// This machine's fault (no file descriptor, a full disk): the URL is due again, when the machine had a moment.
+		c.putBack(j)
+		c.delay(h, now.Add(time.Second), ratectl.CauseShared)
+		c.event("local", h.key, j.origin.name, cap.Local.Error(), now)
+		outcome = "again"
+	case cap.Stale && !j.resent:
+		c.putBack(j)
+		h.resend = true
+		outcome = "again"
+	case unconnected(cap):
 		outcome = c.unconnected(j, cap, now)
-	} else {
+	default:
 		h.parks = 0
 		if j.kind == jobRules {
 			outcome = "robots"
@@ -326,18 +348,22 @@ func (c *core) done(r *result, now time.Time) error {
 	return nil
 }
 
-// unsent puts a job back that made no request that counts: it was put off, or cut short by the operator.
-func (c *core) unsent(j *job, cap *capture.Capture, now time.Time) {
-	h := j.host
-	if j.kind == jobRules {
-		j.origin.state = rulesUnknown
-		if j.hops > 0 {
-			h.hops = append(h.hops, robotsHop{origin: j.origin, url: j.url, n: j.hops})
-			j.origin.state = rulesAsking
-		}
-	} else {
+// putBack has a job's request made again at its host's next turn, as if it had not been made.
+func (c *core) putBack(j *job) {
+	switch {
+	case j.kind != jobRules:
 		c.f.Return(j.item)
+	case j.hops > 0:
+		j.host.hops = append(j.host.hops, robotsHop{origin: j.origin, url: j.url, n: j.hops})
+	default:
+		j.origin.state = rulesUnknown
 	}
+}
+
+// unsent puts a job back that made no request that counts: it was put off, or cut short by the operator.
+func (c *core) unsent(j *job, cap *capture.Capture) {
+	h := j.host
+	c.putBack(j)
 	if !cap.Deferred.IsZero() {
 		h.ticket = cap.Deferred
 		h.next = cap.Deferred
@@ -401,7 +427,7 @@ func (c *core) line(r *result, d ratectl.Decision, outcome string) requestLine {
 		Status: cap.Status, Class: cap.Class, Mime: r.mime,
 		DialMS: millis(cap.Phases.DNS + cap.Phases.Connect + cap.Phases.TLS),
 		TTFBMS: millis(cap.Phases.TTFB), TotalMS: millis(cap.Phases.Total),
-		Via: j.via, Hops: j.path, Seed: j.seed, Attempt: j.attempt, Resent: cap.Resent,
+		Via: j.via, Hops: j.path, Seed: j.seed, Attempt: j.attempt, Resent: j.resent,
 		IntervalMS: millis(interval), NotBefore: logTime(d.NotBefore), Next: logTime(j.host.next), Cause: j.host.cause,
 		Signals: signals(cap, j.origin.delay), Sent: cap.Sent, Outcome: outcome, RedirectTo: r.redirect.String(), Error: cap.Err,
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,7 +101,7 @@ func openJob(dir string, fresh bool, cfg Config, seeds []frontier.Seed, configYA
 			}
 		}
 	}()
-	f, rec, err := openFrontier(dir, frontier.Options{Rules: cfg.Rules})
+	f, rec, err := openFrontier(dir, frontier.Options{Rules: cfg.rules()})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func newCore(cfg Config, f *frontier.Frontier, a *storage.Archive, count counter
 	c := &core{
 		cfg: cfg, f: f, archive: a, count: count, resumed: resumed, began: now, flushed: now,
 		address: newAddressPace(cfg.AddressInterval), seeds: f.Seeds(), seedFloor: map[string]time.Duration{},
-		notify: cfg.Notify,
+		notify: cfg.Notify, hostsAtStart: f.Hosts(),
 	}
 	allOwn, anyOwn := true, false
 	for _, s := range c.seeds {
@@ -190,12 +191,12 @@ func (c *core) begin(rec frontier.Recovery, version string, now time.Time) error
 	}
 	c.count.Runs++
 	c.count.End = ""
-	c.event(name, "", "", fmt.Sprintf("amble %s, %d URLs known, %d pending", version, rec.URLs, c.f.Pending()), now)
 	if c.cfg.RetryFailed {
-		if err := c.reopen(now); err != nil {
+		if err := c.reopen(now); err != nil { // first of all, as Reopen wants it
 			return err
 		}
 	}
+	c.event(name, "", "", fmt.Sprintf("amble %s, %d URLs known, %d pending", version, rec.URLs, c.f.Pending()), now)
 	for id := range c.f.Hosts() {
 		if c.f.Queued(frontier.HostID(id)) == 0 {
 			continue
@@ -207,38 +208,37 @@ func (c *core) begin(rec frontier.Recovery, version string, now time.Time) error
 	return nil
 }
 
-// reopen makes what failed pending again, seeds included.
+// reopen makes what failed or could not be reached pending again, seeds included.
 func (c *core) reopen(now time.Time) error {
 	for _, s := range c.seeds {
-		ord, known, err := c.f.Find(s.URL)
-		if err != nil {
-			return err
-		}
-		if !known {
+		ord, ok := c.f.SeedOrdinal(s.Number)
+		if !ok {
 			continue
 		}
 		it, res, err := c.f.Item(ord)
 		if err != nil {
 			return err
 		}
-		if res != nil && res.Outcome == frontier.Failed && it.Flags&frontier.FlagSeed != 0 && !c.fellBack(s.Number) {
+		lost := res != nil && (res.Outcome == frontier.Failed || res.Outcome == frontier.Skipped &&
+			(res.Reason == frontier.ReasonHostUnreachable || res.Reason == frontier.ReasonRobotsUnreachable))
+		if lost && it.Flags&frontier.FlagSeed != 0 && !c.fellBack(s.Number) {
 			c.count.Seeds.Failed--
 			c.count.Seeds.Pending++
 		}
 	}
 	n, err := c.f.Reopen(c.openBatch(now).fb)
-	c.count.Failed = max(0, c.count.Failed-n)
+	c.count.Failed = 0
+	delete(c.count.Skipped, frontier.ReasonHostUnreachable)
+	delete(c.count.Skipped, frontier.ReasonRobotsUnreachable)
+	if n > 0 {
+		c.event("retry-failed", "", "", fmt.Sprintf("%d URLs pending again", n), now)
+	}
 	return err
 }
 
 // fellBack tells that another seed took the place of this one.
 func (c *core) fellBack(n uint32) bool {
-	for _, s := range c.seeds {
-		if s.Implied == int64(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.seeds, func(s frontier.Seed) bool { return s.Implied == int64(n) })
 }
 
 // Abort cancels what is in flight; Run still commits what it has and returns.

@@ -11,9 +11,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -440,5 +442,39 @@ func TestForeignFolder(t *testing.T) {
 	}
 	if _, err := Start(filepath.Join(t.TempDir(), "none"), ModeResume, ownConfig(), nil, nil, "test"); !errors.Is(err, ErrJobMissing) {
 		t.Error(err)
+	}
+}
+
+func TestRetryFailedAndNarrowerRules(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	s := newSite(t, map[string]http.HandlerFunc{
+		"/": func(w http.ResponseWriter, r *http.Request) {
+			if broken.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			html("/a", "/b")(w, r)
+		},
+		"/a": html(), "/b": html(),
+	})
+	dir := filepath.Join(t.TempDir(), "job")
+	cfg := ownConfig()
+	cfg.Limits.Retries = 1
+	if st := run(t, dir, ModeNew, cfg, seedsOf(t, s.URL+"/")); st.Failed != 1 || st.Seeds != (SeedCounts{Failed: 1}) || st.End != endExhausted {
+		t.Fatalf("first run: %+v", st)
+	}
+	broken.Store(false)
+	if st := run(t, dir, ModeResume, cfg, nil); st.Failed != 1 || st.Pages != 0 {
+		t.Fatalf("resume without the flag: %+v", st)
+	}
+	cfg.RetryFailed = true
+	cfg.Limits.Pages = 1
+	if st := run(t, dir, ModeResume, cfg, nil); st.Failed != 0 || st.Pages != 1 || st.Seeds != (SeedCounts{Captured: 1}) {
+		t.Fatalf("resume --retry-failed: %+v", st)
+	}
+	cfg.RetryFailed, cfg.Limits.Pages = false, 0
+	cfg.Rules.Exclude = []*regexp.Regexp{regexp.MustCompile("/a$")}
+	if st := run(t, dir, ModeResume, cfg, nil); st.Pages != 2 || st.Skipped["scope"] != 1 || s.count("/a") != 0 || s.count("/b") != 1 {
+		t.Fatalf("resume with an exclude: %+v", st)
 	}
 }

@@ -34,7 +34,9 @@ type host struct {
 	busy  bool
 	own   bool
 	dirty bool
-	parks int
+	// resend: the last request died with its reused connection, and is made again at this turn.
+	resend bool
+	parks  int
 	// dead, when set, is why nothing of this host is fetched any more in this run.
 	dead frontier.Reason
 	// hops are robots.txt redirects that lead to this host.
@@ -106,7 +108,8 @@ func (c *core) window(h *host) *ratectl.Window {
 }
 
 // host gives the state of a pace key, read back from the frontier when this run meets it for the first time. A host
-// that an earlier run talked to waits its interval first: what that run did last may not have been committed.
+// that an earlier run knew counts as just visited and waits its interval first: what that run did last may not have
+// been committed.
 func (c *core) host(id frontier.HostID, now time.Time) (*host, error) {
 	for int(id) >= len(c.hosts) {
 		c.hosts = append(c.hosts, nil)
@@ -130,7 +133,8 @@ func (c *core) host(id frontier.HostID, now time.Time) (*host, error) {
 		}
 		h.rate.Loaded(h.pace, now)
 	}
-	if c.resumed && len(blob) > 0 {
+	if c.resumed && int(id) < c.hostsAtStart {
+		h.started = now
 		iv, cause := h.rate.Interval(h.pace)
 		h.next, h.cause = now.Add(iv), cause
 		if nb := h.rate.NotBefore(); nb.After(h.next) {

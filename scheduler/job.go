@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"amble/frontier"
@@ -60,8 +62,8 @@ func jobState(dir string) (exists, begun bool, err error) {
 	if len(entries) == 0 {
 		return false, false, nil
 	}
-	for _, name := range []string{fileConfig, fileDBNew} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+	for _, e := range entries {
+		if e.Name() == fileConfig || strings.HasPrefix(e.Name(), fileDBNew) {
 			return true, false, nil
 		}
 	}
@@ -74,10 +76,11 @@ func createJob(dir string, cfg Config, seeds []frontier.Seed) error {
 		return fmt.Errorf("make the job: %w", err)
 	}
 	tmp := filepath.Join(dir, fileDBNew)
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// What a creation left that was cut short.
+	if err := removeFrom(dir, func(name string) bool { return strings.HasPrefix(name, fileDBNew) }); err != nil {
 		return fmt.Errorf("make the job: %w", err)
 	}
-	f, err := frontier.Create(tmp, frontier.Options{Rules: cfg.Rules})
+	f, err := frontier.Create(tmp, frontier.Options{Rules: cfg.rules()})
 	if err != nil {
 		return fmt.Errorf("make the job: %w", err)
 	}
@@ -126,20 +129,28 @@ func removeJob(dir string) error {
 	if err != nil || !exists {
 		return err
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "crawl*.jsonl"))
+	err = removeFrom(dir, func(name string) bool {
+		return slices.Contains([]string{fileStatus, fileControl, dirArchive, dirSpool, fileConfig}, name) ||
+			strings.HasPrefix(name, fileDBNew) || strings.HasPrefix(name, "crawl") && strings.HasSuffix(name, ".jsonl")
+	})
+	if err == nil {
+		// Last: while the database is there the folder is a job, and the removal can be repeated.
+		err = removeFrom(dir, func(name string) bool { return name == fileDB })
+	}
 	if err != nil {
-		return err
-	}
-	// The database last: while it is there the folder is a job, and the removal can be repeated.
-	for _, n := range []string{fileStatus, fileControl, dirArchive, dirSpool, fileDBNew, fileConfig, fileDB} {
-		names = append(names, filepath.Join(dir, n))
-	}
-	for _, n := range names {
-		if err := os.RemoveAll(n); err != nil {
-			return fmt.Errorf("remove the old job: %w", err)
-		}
+		return fmt.Errorf("remove the old job: %w", err)
 	}
 	return nil
+}
+
+func removeFrom(dir string, match func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if match(e.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // openFrontier opens the job's database and says who holds it when it is locked.

@@ -41,6 +41,9 @@ func unconnected(c *capture.Capture) bool {
 
 // kindOf translates a class into what the pace needs to know.
 func kindOf(c *capture.Capture) ratectl.Kind {
+	if c.Local != nil || c.Stale {
+		return ratectl.NoHost
+	}
 	switch c.Class {
 	case capture.Reset:
 		return ratectl.Reset

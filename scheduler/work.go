@@ -47,6 +47,7 @@ type job struct {
 	seed    string
 	attempt int
 	retries int
+	resent  bool // it repeats one that died with its reused connection
 	product string
 	ticket  time.Time
 	req     fetcher.Request
@@ -117,7 +118,7 @@ func (w *worker) do(ctx context.Context, j *job) *result {
 		r.aborted = true
 		return r
 	}
-	if len(c.Head) > 0 {
+	if len(c.Head) > 0 && c.Local == nil {
 		r.err = w.read(r)
 	}
 	return r

@@ -139,3 +139,33 @@ func TestRetryAfterOutlivesAKill(t *testing.T) {
 		t.Errorf("%s came %v after an answer with Retry-After: 4", hits[i+1].target, waited)
 	}
 }
+
+// A resume waits a host's interval first, whatever of its pace was on disk when the crawl was killed.
+func TestPaceOutlivesAKill(t *testing.T) {
+	const interval = 2 * time.Second
+	for _, c := range []struct {
+		name, robots string
+		flags        []string
+		after        string // the request after which it is killed
+	}{
+		{"floor", "User-agent: *\nDisallow:\n", []string{"--floor", interval.String()}, "/robots.txt"},
+		{"crawl-delay", "User-agent: *\nCrawl-delay: 2\n", nil, "/"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pages := leaves(9)
+			pages["/robots.txt"] = text(c.robots)
+			h := serve(t, 52, pages)
+			job := filepath.Join(t.TempDir(), "job")
+			p := launch(t, "", append(append([]string{"crawl", h.base + "/"}, own(job)...), c.flags...)...)
+			p.until(c.after, func() bool { return h.requests(func(target string) bool { return target == c.after }) > 0 })
+			time.Sleep(200 * time.Millisecond)
+			p.kill()
+			n := len(h.seen())
+			p = launch(t, "", append(append([]string{"resume"}, own(job)...), c.flags...)...)
+			p.until("the next requests", func() bool { return len(h.seen()) >= n+2 })
+			p.kill()
+			h.gaps(t, interval)
+		})
+	}
+}

@@ -18,7 +18,7 @@ import (
 // arrival is by how much a server may log a request late: tests of many packages share the machine. It is allowed once
 // over any run of requests, so that a pace which is too fast is found all the same; the crawl's own log is held to the
 // nanosecond (exactPace).
-const arrival = 75 * time.Millisecond
+const arrival = 50 * time.Millisecond
 
 // webFloor is the floor of the crawls of the bundled web: none, since every host of it is our own, so that what the
 // hosts say is all that holds the crawl back. PO-05 is about floors.

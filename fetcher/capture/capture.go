@@ -61,8 +61,6 @@ type Capture struct {
 	NoSuchHost bool
 	// Sent: a request head was written.
 	Sent bool
-	// Resent: the reused connection had died before any response byte, and the request was sent again once.
-	Resent bool
 	// Deferred, when not zero: the address pace gave a slot at this later time, and nothing was sent.
 	Deferred time.Time
 
@@ -82,6 +80,9 @@ type Capture struct {
 	// Truncated is WARC 1.1's reason (length, time, disconnect) when Body is cut, else empty. With a status other
 	// than 2xx it stands beside the Class of the status, so that a cut 503 stays Limited.
 	Truncated string
+	// Stale: the connection was a reused one and died before any byte of the response. The server most likely closed
+	// it before it saw the request (RFC 9112 section 9.3.1), so that the URL is due again, at its host's next turn.
+	Stale bool
 	// Local is set when this machine, not the host, made the exchange fail (disk full, no file descriptor left).
 	// Class and Err then say nothing about the host: the URL is due again and no pace should follow from it.
 	Local error

@@ -50,11 +50,11 @@ func (w *Web) Judge(floor, jitter time.Duration) []Breach {
 			forbidden: s.forbidden, allForbidden: s.allForbidden,
 		}
 	}
-	return judge(policies, w.Requests(), floor, jitter)
+	return judge(policies, w.Requests(), w.watch.stalls(), floor, jitter)
 }
 
 // judge is Judge over any log, which is in order of Start.
-func judge(policies map[string]policy, log []Request, floor, jitter time.Duration) []Breach {
+func judge(policies map[string]policy, log []Request, late stalls, floor, jitter time.Duration) []Breach {
 	hosts := map[string][]Request{}
 	answered := map[place]time.Time{}
 	for _, r := range log {
@@ -77,13 +77,15 @@ func judge(policies map[string]policy, log []Request, floor, jitter time.Duratio
 			continue
 		}
 		served, ok := answered[p.robotsEnd]
-		found = append(found, judgeHost(h, p, hosts[h], served, ok, floor, jitter)...)
+		found = append(found, judgeHost(h, p, hosts[h], served, ok, late, floor, jitter)...)
 	}
 	return found
 }
 
 // judgeHost checks the requests of one host, whose robots.txt was answered at served, if ever.
-func judgeHost(host string, p policy, rs []Request, served time.Time, ever bool, floor, jitter time.Duration) []Breach {
+func judgeHost(
+	host string, p policy, rs []Request, served time.Time, ever bool, late stalls, floor, jitter time.Duration,
+) []Breach {
 	var found []Breach
 	breach := func(promise, format string, args ...any) {
 		found = append(found, Breach{promise, host, fmt.Sprintf(format, args...)})
@@ -118,8 +120,8 @@ func judgeHost(host string, p policy, rs []Request, served time.Time, ever bool,
 				due = r.Start
 			}
 		}
-		if r.Start.After(due) {
-			due = r.Start
+		if came := late.arrived(r.Start); came.After(due) {
+			due = came
 		}
 		if early.Before(notBefore) {
 			breach(promiseRetryAfter, "%s %v too early", r.Target, notBefore.Sub(r.Start))

@@ -89,7 +89,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, b := range judge(policies, c.log, floor, jitter) {
+			for _, b := range judge(policies, c.log, nil, floor, jitter) {
 				got = append(got, b.Promise)
 				if b.Detail == "" || b.Host == "" {
 					t.Errorf("a breach that says nothing: %+v", b)
@@ -100,4 +100,53 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+func ms(n int) time.Time { return t0.Add(time.Duration(n) * time.Millisecond) }
+
+// A standstill of the server excuses what it explains, and no more.
+func TestJudgeWithStandstill(t *testing.T) {
+	policies := map[string]policy{"h": {robotsEnd: place{"h", "/robots.txt"}, robotsHops: map[string]bool{"/robots.txt": true}}}
+	late := stalls{}.add(ms(900), ms(1400)).add(ms(1410), ms(1500)).add(ms(5000), ms(5300))
+	for _, c := range []struct {
+		name string
+		log  []Request
+		want int
+	}{
+		// Sent at 1000, logged at 1500; the next one, at 1500 and 2000, are in time.
+		{"explained", []Request{at(0, "/robots.txt"), at(500, "/"), at(1500, "/a"), at(1510, "/b"), at(2000, "/c")}, 0},
+		{"not explained", []Request{at(0, "/robots.txt"), at(500, "/"), at(1500, "/a"), at(1510, "/b"), at(1900, "/c")}, 1},
+		{"outside", []Request{at(0, "/robots.txt"), at(500, "/"), at(1530, "/a"), at(1540, "/b")}, 1},
+		{"too many", []Request{at(0, "/robots.txt"), at(500, "/"), at(1500, "/a"), at(1505, "/b"), at(1510, "/c")}, 1},
+	} {
+		if got := judge(policies, c.log, late, 500*time.Millisecond, 10*time.Millisecond); len(got) != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if len(late) != 2 {
+		t.Errorf("%d standstills", len(late))
+	}
+	for _, c := range []struct{ at, want int }{{0, 0}, {900, 900}, {901, 900}, {1520, 900}, {1521, 1521}, {5320, 5000}, {9000, 9000}} {
+		if got := late.arrived(ms(c.at)); got != ms(c.want) {
+			t.Errorf("arrived(%d): %v", c.at, got.Sub(t0))
+		}
+	}
+}
+
+// A clock that stands still is noticed: the detector is kept from running by its own lock.
+func TestWatch(t *testing.T) {
+	var w watch
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		w.run(stop)
+	}()
+	for len(w.stalls()) == 0 {
+		w.mu.Lock()
+		time.Sleep(4 * stallTick)
+		w.mu.Unlock()
+		time.Sleep(2 * stallTick)
+	}
+	close(stop)
+	<-done
 }

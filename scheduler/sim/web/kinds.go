@@ -109,7 +109,7 @@ func limitedBare(s *site) {
 func unavailable(say bool) func(s *site) {
 	return func(s *site) {
 		s.robots("User-agent: *", "Disallow:")
-		s.grow(pick(s, 18, 8))
+		s.grow(pick(s, 13, 8))
 		for i := 3; i < len(s.tree); i += pick(s, 7, 4) {
 			s.routes[s.tree[i]].answer = func(x *exchange) {
 				switch {
@@ -148,7 +148,7 @@ func disallow(s *site) {
 }
 
 // longChain is how many redirects the overlong chain has.
-const longChain = 30
+const longChain = 16
 
 func redirects(s *site) {
 	s.robots("User-agent: *", "Disallow: /closed/")
@@ -299,7 +299,7 @@ func monthTarget(year, month int) string {
 
 func resets(s *site) {
 	s.robots("User-agent: *", "Disallow:")
-	s.grow(pick(s, 18, 8))
+	s.grow(pick(s, 14, 8))
 	s.add("/always.html", 0, func(x *exchange) { x.reset() }).page = false
 	s.add("/once.html", http.StatusOK, func(x *exchange) {
 		if x.nth == 1 {

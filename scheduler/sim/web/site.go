@@ -111,11 +111,11 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, r: r, s: s, target: r.RequestURI}
 	entry := s.web.begin(s, r)
 	defer func() {
+		x.ending()
 		if !x.hijacked {
-			// The response is on its way before it is logged as ended.
 			_ = http.NewResponseController(x.ResponseWriter).Flush()
 		}
-		s.web.finish(entry, x.status, x.notBefore)
+		s.web.finish(entry, x.end, x.status, x.notBefore)
 	}()
 	s.mu.Lock()
 	s.seen[x.target]++
@@ -150,6 +150,15 @@ type exchange struct {
 	status    int
 	notBefore time.Time
 	hijacked  bool
+	end       time.Time
+}
+
+// ending notes the end of the exchange. It is called before the last write, since the client can be quicker to go on
+// than this goroutine to look at the time.
+func (x *exchange) ending() {
+	if x.end.IsZero() {
+		x.end = time.Now()
+	}
 }
 
 // WriteHeader keeps the status for the log.
@@ -163,6 +172,7 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 	x.Header().Set("Content-Type", contentType)
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(status)
+	x.ending()
 	_, _ = x.Write(body)
 }
 
@@ -216,6 +226,7 @@ func (x *exchange) reset() {
 		panic(http.ErrAbortHandler)
 	}
 	x.hijacked = true
+	x.ending()
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
 	}
@@ -236,6 +247,9 @@ func (x *exchange) pieces(status int, contentType string, body []byte, parts int
 	size := max(1, (len(body)+parts-1)/parts)
 	for len(body) > 0 {
 		n := min(size, len(body))
+		if n == len(body) {
+			x.ending()
+		}
 		if _, err := x.Write(body[:n]); err != nil {
 			return
 		}

@@ -37,6 +37,8 @@ type Web struct {
 	// running counts the servers, their connections and the hijacked ones' handlers.
 	running sync.WaitGroup
 
+	watch watch
+
 	mu  sync.Mutex
 	log []*Request
 	out io.Writer
@@ -65,6 +67,7 @@ func Start(opt Options) (*Web, error) {
 	for i, s := range w.sites {
 		kinds[i].build(s)
 	}
+	w.running.Go(func() { w.watch.run(w.ctx.Done()) })
 	for i, s := range w.sites {
 		s.serve(listeners[i])
 	}
@@ -93,9 +96,9 @@ func (w *Web) Close() error {
 // Timeout is a --timeout that only the page that never answers outlasts.
 func (w *Web) Timeout() time.Duration {
 	if w.fast {
-		return time.Second
+		return 2 * time.Second
 	}
-	return 2 * time.Second
+	return 3 * time.Second
 }
 
 // Host is one host of the Web.
@@ -140,7 +143,7 @@ type Request struct {
 	Kind   string    `json:"kind"` // the host's behaviour
 	Target string    `json:"target"`
 	Start  time.Time `json:"start"` // head read
-	End    time.Time `json:"end"`   // response written or given up; zero while in flight
+	End    time.Time `json:"end"`   // last part of the response written, or given up; zero while in flight
 	Status int       `json:"status"`
 	// NotBefore is what the answer asked for with Retry-After.
 	NotBefore time.Time `json:"not_before"`
@@ -168,10 +171,10 @@ func (w *Web) begin(s *site, r *http.Request) *Request {
 	return e
 }
 
-func (w *Web) finish(e *Request, status int, notBefore time.Time) {
+func (w *Web) finish(e *Request, end time.Time, status int, notBefore time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.End, e.Status, e.NotBefore = time.Now(), status, notBefore
+	e.End, e.Status, e.NotBefore = end, status, notBefore
 	if w.out != nil {
 		// A log that cannot be written does not stop the web: Requests has the same lines.
 		if line, err := json.Marshal(e); err == nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -339,26 +340,13 @@ func TestExpectedIsWhatACrawlReaches(t *testing.T) {
 		t.Errorf("ExpectedOK (-) and reached (+):\n%s", d)
 	}
 
-	c.CloseIdleConnections()
-	log := w.Requests()
+	log := settled(w)
 	if !slices.IsSortedFunc(log, func(a, b Request) int { return a.Start.Compare(b.Start) }) {
 		t.Error("the log is not in order")
 	}
-	limited := map[string]int{}
 	for _, r := range log {
 		if r.End.IsZero() || r.Kind == "" || r.UserAgent == "" {
 			t.Errorf("incomplete entry %+v", r)
-		}
-		if r.Status == http.StatusTooManyRequests {
-			limited[r.Kind]++
-			if r.NotBefore.IsZero() != (r.Kind == "limited-bare") {
-				t.Errorf("%+v", r)
-			}
-		}
-	}
-	for _, k := range []string{"limited", "limited-date", "limited-bare"} {
-		if limited[k] == 0 {
-			t.Errorf("%s never answered 429", k)
 		}
 	}
 	for _, b := range w.Judge(0, time.Millisecond) {
@@ -475,6 +463,55 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	}
 	if r := w.Requests()[0]; r.End.IsZero() || r.Status != 0 {
 		t.Errorf("given up: %+v", r)
+	}
+}
+
+// settled is the log once no request is under way: a client can be quicker than the server's entry.
+func settled(w *Web) []Request {
+	for {
+		log := w.Requests()
+		if !slices.ContainsFunc(log, func(r Request) bool { return r.End.IsZero() }) {
+			return log
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A host that limits refuses those who hurry, and logs the time that it asked for.
+func TestLimits(t *testing.T) {
+	w := start(t, Options{Fast: true})
+	c := client(t)
+	for _, kind := range []string{"limited", "limited-date", "limited-bare"} {
+		s := w.site(kind)
+		for range 1000 {
+			before := time.Now()
+			status, h, _, err := get(c, s.base+"/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status != http.StatusTooManyRequests {
+				continue
+			}
+			log := settled(w)
+			nb := log[len(log)-1].NotBefore
+			if kind == "limited-bare" {
+				if !nb.IsZero() || h.Get("Retry-After") != "" {
+					t.Errorf("%s: %v, %q", kind, nb, h.Get("Retry-After"))
+				}
+			} else if wait := nb.Sub(before); wait < time.Second || wait > 30*time.Second {
+				t.Errorf("%s: asked for %v", kind, wait)
+			} else if _, err := http.ParseTime(h.Get("Retry-After")); (err == nil) != (kind == "limited-date") {
+				t.Errorf("%s: %q", kind, h.Get("Retry-After"))
+			}
+			break
+		}
+	}
+	refused := map[string]bool{}
+	for _, r := range settled(w) {
+		refused[r.Kind] = refused[r.Kind] || r.Status == http.StatusTooManyRequests
+	}
+	if len(refused) != 3 || slices.Contains(slices.Collect(maps.Values(refused)), false) {
+		t.Errorf("refused: %v", refused)
 	}
 }
 

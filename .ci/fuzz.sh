@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for a while: fuzz.sh [SECONDS], 30 by default.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-30}
+for package in $(go list ./...); do
+	for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
+		echo "== $package $target"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" "$package"
+	done
+done
