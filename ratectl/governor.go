@@ -29,7 +29,8 @@ const (
 
 // Governor is the global limit beneath which the per-host loops run. It hands out start slots, evenly spaced: no burst,
 // no sleeping and looking again. It also tells contention on what all hosts share from a host's own
-// trouble: when most of the hosts slow down in the same moment, it is not the hosts (specification, 'Why the loop needs damping').
+// trouble: when most of the hosts slow down in the same moment, it is not the hosts (specification, 'Why the loop
+// needs damping').
 // It is for one goroutine; its memory is bounded by the hosts that answer within one tick of 2.5 s.
 type Governor struct {
 	off, eager bool
@@ -86,7 +87,7 @@ func (g *Governor) Claim(now time.Time) time.Time {
 	if !g.next.IsZero() && now.Sub(g.next) <= max(prompt, g.spacing()/4) {
 		g.prompts++
 	}
-	g.next = slot
+	g.next = slot.Add(g.spacing())
 	return slot
 }
 

@@ -23,6 +23,12 @@ const (
 	leastPeriod = 5 * time.Second
 	leastCool   = 15 * time.Second
 
+	// tailDeviations over the usual share make a tail a sign of load.
+	tailDeviations = 2.6
+	// fasterRatio of the history's median, fasterRun times in a row, is a host that has become faster.
+	fasterRatio = 0.75
+	fasterRun   = 3
+
 	// usualTail is the share of the tail before it has been measured.
 	usualTail = 0.02
 
@@ -52,7 +58,7 @@ type Window struct {
 	cool   int64 // no second cut before this instant
 	cuts   uint8 // cuts since the last quiet window
 	idle   uint8 // how many of them changed nothing
-	faster uint8 // windows in a row that were faster than the baseline
+	faster uint8 // windows in a row that were faster than the history
 	byTail bool  // the last cut was for the tail
 	excess float32
 	before time.Duration // interval before the cuts
@@ -136,8 +142,9 @@ func (s *State) judge(w *Window) verdict {
 	v.floor = v.low > 0 && logRatio(v.low, s.base) > bar && v.low-s.base > float32(floorRise.Seconds())
 	v.share = above(x, tailRatio*s.high)
 	usual := float64(s.tail)
-	v.tail = float64(v.share) > usual+3*math.Sqrt(usual*(1-usual)/float64(v.n))+1/float64(v.n)
-	v.clean = v.low < cleanRatio*s.base
+	deviation := math.Sqrt(usual * (1 - usual) / float64(v.n))
+	v.tail = float64(v.share) > usual+tailDeviations*deviation+1/float64(v.n)
+	v.clean = v.low < cleanRatio*s.base && float64(v.share) <= usual+deviation
 	return v
 }
 
@@ -193,9 +200,9 @@ func (s *State) learn(w *Window, v verdict) {
 	if w.quiet == 0 && s.base > 0 {
 		w.remember(s.base, s.high, true)
 	}
-	if s.base > 0 && v.low < 0.85*s.base {
+	if s.base > 0 && v.low < fasterRatio*w.quantile(&w.low, 0.5) {
 		w.faster++
-		if w.faster >= 2 && s.memory == memLoad {
+		if w.faster >= fasterRun && s.memory == memLoad {
 			s.dwell = min(s.dwell, 15*time.Second)
 			s.threshold = scale(s.threshold, 0.7)
 		}

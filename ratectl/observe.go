@@ -119,7 +119,7 @@ func (s *State) instructions(o Outcome, now int64) (asked time.Duration, park bo
 	return asked, asked > day
 }
 
-// object backs off: the interval doubles, the threshold remembers where, and the dwell keeps the memory.
+// object backs off for a 429 (RFC 6585 section 4), a 503 (RFC 9110 section 15.6.4), a block, or failures: the interval doubles, the threshold remembers where, and the dwell keeps the memory.
 func (s *State) object(cfg Config, w *Window, now int64, kind memory, why cause, asked time.Duration) {
 	l := s.limits(cfg)
 	// What the host objects to is the pace that it got, which a slow answer holds below the one in force.
@@ -218,8 +218,8 @@ func (s *State) raise(cfg Config, factor float64, bound time.Duration, now int64
 	}
 }
 
-// serverError takes a 5xx other than 503 in. 502 and 504 are a gateway's word that the origin failed. A 500 may as well be the page's
-// or ours: only its long-run share counts.
+// serverError takes a 5xx other than 503 in. 502 and 504 (RFC 9110 sections 15.6.3 and 15.6.5) are a gateway's word that
+// the origin failed. A 500 may as well be the page's or ours: only its long-run share counts.
 func (s *State) serverError(cfg Config, w *Window, o Outcome, now int64) bool {
 	switch o.Status {
 	case 502:

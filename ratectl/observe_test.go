@@ -238,9 +238,9 @@ func TestShared(t *testing.T) {
 		return c.observe(Outcome{Start: c.at, End: c.at.Add(ttfb), TTFB: ttfb, Kind: kind, Shared: true})
 	}
 	for range 40 {
-		shared(Reset, 0)
-		shared(HeadTimeout, 0)
-		shared(Success, 4*time.Second)
+		for _, d := range []Decision{shared(Reset, 0), shared(HeadTimeout, 0), shared(Success, 4*time.Second)} {
+			c.want(d, before, CauseShared, false)
+		}
 	}
 	d := shared(Success, 4*time.Second)
 	c.want(d, before, CauseShared, false)
@@ -266,9 +266,19 @@ func TestLatency(t *testing.T) {
 		}
 	}
 	slowed := false
+	var cut time.Time
+	last := c.cfg.Floor
 	for range 400 {
+		at := c.at
 		d := c.say(Success, 200, 300*time.Millisecond)
 		slowed = slowed || d.Cause == CauseLatency
+		if d.Interval > last {
+			if at.Sub(cut) < leastCool {
+				t.Errorf("two cuts within %v", at.Sub(cut))
+			}
+			cut = at
+		}
+		last = d.Interval
 		if d.Interval > inferredCeiling {
 			t.Errorf("inference alone went to %v", d.Interval)
 		}

@@ -116,6 +116,49 @@ func (p *queue) serve(t float64, r *rand.Rand) answer {
 }
 func (p *queue) overload() float64 { return p.overloaded }
 
+// resets aborts half of the requests while its recent load is over a bound; nothing warns of it.
+type resets struct{ tau, bound, load, at, overloaded float64 }
+
+func (p *resets) serve(t float64, r *rand.Rand) answer {
+	since := t - p.at
+	p.load *= math.Exp(-since / p.tau)
+	p.at = t
+	over := p.load > p.bound
+	if over {
+		p.overloaded += since
+	}
+	p.load += 1 / p.tau
+	if over && r.Float64() < 0.5 {
+		return answer{latency: 0.01, kind: Reset}
+	}
+	return ok(lognormal(r, 0.08, 0.3))
+}
+func (p *resets) overload() float64 { return p.overloaded }
+
+// blocker forbids everything for a time to whoever asks more than 50 times in a minute, and longer to whoever goes on.
+type blocker struct {
+	times []float64
+	until float64
+}
+
+func (p *blocker) serve(t float64, r *rand.Rand) answer {
+	refusal := answer{latency: 0.02, kind: ClientError, status: 403}
+	if t < p.until {
+		p.until = max(p.until, t+150)
+		return refusal
+	}
+	p.times = append(p.times, t)
+	for p.times[0] < t-60 {
+		p.times = p.times[1:]
+	}
+	if len(p.times) > 50 {
+		p.until = t + 300
+		return refusal
+	}
+	return ok(lognormal(r, 0.08, 0.3))
+}
+func (p *blocker) overload() float64 { return 0 }
+
 // tally counts what a run gave.
 type tally struct {
 	requests, good, objections int
@@ -227,6 +270,26 @@ func TestQueue(t *testing.T) {
 		// A fixed interval at the floor overloads it for over 2,000 s in an hour.
 		if c.rate < 0.6 || c.rate > 1 || c.per1000() > 2 || c.overloadPerHour > 300 {
 			t.Errorf("seed %d: %.3f a second, %.1f objections per 1,000, %.0f s overloaded in an hour", seed, c.rate, c.per1000(), c.overloadPerHour)
+		}
+	}
+}
+
+// TestResets: only the memory keeps the host from being pushed over again.
+func TestResets(t *testing.T) {
+	for seed := range uint64(3) {
+		c := drive(standard, State{}, &resets{tau: 8, bound: 1}, 7200, seed)
+		if c.rate < 0.8 || c.per1000() > 2.5 {
+			t.Errorf("seed %d: %.3f a second, %.1f resets per 1,000", seed, c.rate, c.per1000())
+		}
+	}
+}
+
+// TestBlocker: four hours, in which the block is met a few times and not run into.
+func TestBlocker(t *testing.T) {
+	for seed := range uint64(3) {
+		c := drive(standard, State{}, &blocker{}, 14400, seed)
+		if c.objections > 10 || c.rate < 0.4 {
+			t.Errorf("seed %d: %.3f a second, %d refused", seed, c.rate, c.objections)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (h *host) gaps(t *testing.T, least time.Duration) {
 // floor (300 ms here, for 1 s) lies between any two requests, over a resume too.
 func TestPO05PaceOutlivesTheQueue(t *testing.T) {
 	t.Parallel()
-	const floor, n = 300 * time.Millisecond, 4
+	const floor, n = 300 * time.Millisecond, 2
 	pages := map[string]http.HandlerFunc{}
 	for i := range n {
 		pages[fmt.Sprintf("/%d.html", i)] = page(fmt.Sprintf("/%d.html", i+1))
@@ -55,7 +55,7 @@ func TestPO05PaceOutlivesTheQueue(t *testing.T) {
 	}
 	h := serve(t, 50, pages)
 	job := filepath.Join(t.TempDir(), "job")
-	run(t, 0, append([]string{"crawl", h.base + "/"}, own(job, "--floor", floor.String(), "--max-pages", "4")...)...)
+	run(t, 0, append([]string{"crawl", h.base + "/"}, own(job, "--floor", floor.String(), "--max-pages", "2")...)...)
 	run(t, 0, append([]string{"resume"}, own(job, "--floor", floor.String(), "--max-pages", "0")...)...)
 	h.gaps(t, floor)
 	if tries.Load() != 2 {
@@ -142,6 +142,7 @@ func TestRetryAfterOutlivesAKill(t *testing.T) {
 
 // A resume waits a host's interval first, whatever of its pace was on disk when the crawl was killed.
 func TestPaceOutlivesAKill(t *testing.T) {
+	t.Parallel()
 	const interval = 2 * time.Second
 	for _, c := range []struct {
 		name, robots string

@@ -62,6 +62,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.Command(exe, args...)
 	home := t.TempDir()
 	cmd.Env = []string{"AMBLE_TEST_MAIN=1", "HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm"}
+	// A binary with the race detector else sleeps for a second before it exits.
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
 	for _, name := range []string{"TMPDIR", "GOCOVERDIR", "SystemRoot", "TEMP"} {
 		if v, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+v)

@@ -21,7 +21,7 @@ type badSeed struct {
 }
 
 func (b badSeed) String() string {
-	return printable(fmt.Sprintf("%s: %s: %v", b.where, maskUserinfo(fmt.Sprintf("%.200q", b.text)), b.err))
+	return oneLine(fmt.Sprintf("%s: %s: %v", b.where, maskUserinfo(fmt.Sprintf("%.200q", b.text)), b.err))
 }
 
 // readSeeds takes arguments and a file ("-" is stdin, "" is none) together. Bad ones are data; an error is a file that
