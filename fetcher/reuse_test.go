@@ -74,12 +74,17 @@ func TestNotReused(t *testing.T) {
 	})
 }
 
-// TestIdleClosed is HT-06 (d): a server that closes after each answer without saying so costs no failure.
+// TestIdleClosed is HT-06 (d): a server that closes after each answer without saying so costs no failure. Where its
+// close crosses with the next request, that one is Stale, and never fails on a connection of its own.
 func TestIdleClosed(t *testing.T) {
 	s := serve(t, func(p *peer) { p.answer(ok("hi")) })
 	f := testFetcher(t, Config{})
 	for i := range 20 {
-		if c := get(t, f, s.addr, "/"); c.Class != capture.OK {
+		c := get(t, f, s.addr, "/")
+		if c.Stale {
+			c = get(t, f, s.addr, "/")
+		}
+		if c.Class != capture.OK {
 			t.Fatalf("%d: %s %s", i, c.Class, c.Err)
 		}
 	}

@@ -478,3 +478,39 @@ func TestRetryFailedAndNarrowerRules(t *testing.T) {
 		t.Fatalf("resume with an exclude: %+v", st)
 	}
 }
+
+// HT-06 (d): a server that closes each connection after its answer, without saying so, costs no failure, and no page is
+// fetched over two connections at once.
+func TestHT06ServerThatClosesUnasked(t *testing.T) {
+	pages := map[string]http.HandlerFunc{}
+	var links []string
+	for i := range 40 {
+		links = append(links, fmt.Sprintf("/p%d", i))
+	}
+	answer := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		}
+	}
+	for _, l := range links {
+		pages[l] = answer("<title>leaf</title>")
+	}
+	pages["/"] = answer("<a href=" + strings.Join(links, "></a><a href=") + "></a>")
+	s := newSite(t, pages)
+	dir := filepath.Join(t.TempDir(), "job")
+	st := run(t, dir, ModeNew, ownConfig(), seedsOf(t, s.URL+"/"))
+	if st.Pages != 41 || st.Failed != 0 || st.Objections != 0 || st.End != endExhausted {
+		t.Errorf("status %+v", st)
+	}
+	reqs, _ := logLines(t, dir)
+	for _, r := range reqs {
+		if r.Attempt != 1 || r.Class == "reset" && r.Outcome != "again" {
+			t.Errorf("line %+v", r)
+		}
+	}
+}
