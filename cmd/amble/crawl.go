@@ -187,7 +187,7 @@ func start(ctx context.Context, c *cli, mode scheduler.Mode, o *crawlOptions, lo
 	close(ended)
 	shows.Wait()
 	if err != nil {
-		return none, err
+		return none, fmt.Errorf("%w; what was committed is safe: amble resume%s goes on when that is mended", err, c.jobFlag())
 	}
 	return status, conclude(c, screen, status, idle, time.Since(began))
 }

@@ -29,10 +29,12 @@ const (
 type demoOptions struct {
 	crawlOptions
 	ownFolder bool // no job was named: a fresh temporary folder
+	floor     time.Duration
+	fast      bool // a smaller and quicker web, for tests
 }
 
 func newDemoCommand(c *cli) *cobra.Command {
-	o := &demoOptions{}
+	o := &demoOptions{floor: demoFloor}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Crawl a small web on this machine, and show what came of it",
@@ -57,7 +59,7 @@ func runDemo(ctx context.Context, c *cli, o *demoOptions) (err error) {
 		}
 		c.job = filepath.Join(dir, "job")
 	}
-	w, err := web.Start(web.Options{})
+	w, err := web.Start(web.Options{Fast: o.fast})
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func runDemo(ctx context.Context, c *cli, o *demoOptions) (err error) {
 	c.notef("demo: %d hosts on loopback addresses; the crawl takes up to a minute", len(seeds))
 	o.bare = true
 	for key, value := range map[string]string{
-		"own": "127.0.0.0/8", "floor": demoFloor.String(), "depth": fmt.Sprint(web.Depth), "timeout": w.Timeout().String(),
+		"own": "127.0.0.0/8", "floor": o.floor.String(), "depth": fmt.Sprint(web.Depth), "timeout": w.Timeout().String(),
 		"max-wait": demoMaxWait, "max-time": demoMaxTime,
 	} {
 		o.assignments = append(o.assignments, configs.Assignment{Key: key, Values: []string{value}, Flag: "demo's " + key})
@@ -84,7 +86,7 @@ func runDemo(ctx context.Context, c *cli, o *demoOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	return demoReport(c, w, status.Queued, files, missing, twice)
+	return demoReport(c, w, o.floor, status.Queued, files, missing, twice)
 }
 
 // demoExports writes what a user would export.
@@ -139,7 +141,7 @@ func demoPages(ctx context.Context, job string, w *web.Web) (missing, twice []st
 }
 
 // demoReport writes the verdict and what to do next. It fails when the verdict is bad.
-func demoReport(c *cli, w *web.Web, pending int64, files, missing, twice []string) error {
+func demoReport(c *cli, w *web.Web, floor time.Duration, pending int64, files, missing, twice []string) error {
 	out := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	requests := w.Requests()
 	fmt.Fprintln(out, "\nHOST\tREQUESTS\tSHORTEST GAP\t429, 503\tKIND")
@@ -171,10 +173,10 @@ func demoReport(c *cli, w *web.Web, pending int64, files, missing, twice []strin
 		return err
 	}
 	expected := len(w.ExpectedOK())
-	breaches := w.Judge(demoFloor, demoJitter)
+	breaches := w.Judge(floor, demoJitter)
 	fmt.Fprintf(c.stdout, "\nPages    %d of the %d that the web says it has, %d of them captured twice\n", expected-len(missing), expected, len(twice))
 	fmt.Fprintf(c.stdout, "Verdict  %d broken promises in the web's own log of %d requests\n         (floor %s, Crawl-delay, Retry-After, robots.txt first, Disallow, one request at a time per host)\n",
-		len(breaches), len(requests), demoFloor)
+		len(breaches), len(requests), floor)
 	for _, b := range breaches {
 		fmt.Fprintf(c.stdout, "         broken: %s\n", b)
 	}

@@ -32,7 +32,7 @@ var settingFlags = []struct {
 		{"scope", "`SCOPE` from each seed: page, path, host, domain or all (host)"},
 		{"depth", "at most `N` link hops from a seed (unlimited); 0: the seeds only"},
 		{"include", "crawl only URLs in which `RE` is found; seeds pass (repeatable)"},
-		{"exclude", "never crawl URLs in which `RE` is found (repeatable)"},
+		{"exclude", "never follow links to URLs in which `RE` is found; wins over include (repeatable)"},
 		{"also", "a `HOST|PREFIX` that is in scope as well (repeatable)"},
 		{"sitemaps", "`WORD`: auto, only or off (auto)"},
 	}},

@@ -33,11 +33,12 @@ var mayImport = []struct {
 	{"storage/export", []string{"storage", "storage/warc", "frontier/canon", "fetcher/body", "fetcher/charset", "fetcher/links"}},
 	{"scheduler", []string{"frontier/canon", "ratectl", "fetcher/capture", "fetcher/body", "fetcher/charset", "fetcher/robots",
 		"fetcher/links", "fetcher/sitemap", "fetcher", "frontier", "storage/warc", "storage"}},
+	{"scheduler/sim", []string{"scheduler", "ratectl"}},
 	{"scheduler/sim/web", []string{"scheduler", "ratectl"}},
 	{"configs", []string{"scheduler", "frontier/canon", "ratectl", "fetcher", "frontier", "storage"}},
 	{"cmd/amble", []string{"frontier/canon", "ratectl", "fetcher/capture", "fetcher/body", "fetcher/charset", "fetcher/robots",
 		"fetcher/links", "fetcher/sitemap", "fetcher", "frontier", "storage/warc", "storage", "storage/export", "scheduler",
-		"scheduler/sim/web", "configs"}},
+		"scheduler/sim", "scheduler/sim/web", "configs"}},
 }
 
 // onlyIn names libraries that one package alone may know.
