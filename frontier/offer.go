@@ -134,9 +134,22 @@ func (f *Frontier) DropHost(b *Batch, h HostID, why Reason, now time.Time) (int6
 	return int64(len(ords)), nil
 }
 
-// Reopen makes Failed URLs pending again (resume --retry-failed) and returns how many. So it does with those skipped
-// since their host or its robots.txt could not be reached. Their attempts count from 0. Visits of open batches are not
-// looked at: call it before any.
+// GivenUp tells that another try may do better: the URL failed, its host or its robots.txt could not be reached or its
+// address not be opened, or the last answer was 429 or a server error.
+func (r *Result) GivenUp() bool {
+	switch r.Outcome {
+	case Failed:
+		return true
+	case Skipped:
+		return r.Reason == ReasonHostUnreachable || r.Reason == ReasonRobotsUnreachable || r.Reason == ReasonAddress
+	case Stored:
+		return r.Status == 429 || r.Status >= 500
+	}
+	return false
+}
+
+// Reopen makes the URLs pending again whose last Result is GivenUp (resume --retry-failed), and returns how many. Their
+// attempts count from 0. Visits of open batches are not looked at: call it before any.
 func (f *Frontier) Reopen(b *Batch) (int64, error) {
 	if err := f.err(); err != nil {
 		return 0, err
@@ -150,9 +163,7 @@ func (f *Frontier) Reopen(b *Batch) (int64, error) {
 			if last, ok := f.visits.get(r.Ordinal); !ok || last != n {
 				return nil
 			}
-			again := r.Outcome == Failed ||
-				r.Outcome == Skipped && (r.Reason == ReasonHostUnreachable || r.Reason == ReasonRobotsUnreachable)
-			if !again {
+			if !r.GivenUp() {
 				return nil
 			}
 			rec, err := readURL(tx, r.Ordinal)

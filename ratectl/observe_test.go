@@ -417,3 +417,22 @@ func TestLoaded(t *testing.T) {
 		t.Errorf("loaded: not before %v", s.NotBefore())
 	}
 }
+
+// TestLoadedAtFloorZero: an interval that inference found does not hold once the host is the operator's own; what the
+// server objected to does.
+func TestLoadedAtFloorZero(t *testing.T) {
+	own := Config{Floor: 0, Ceiling: 30 * time.Second}
+	for _, c := range []struct {
+		status int
+		kind   Kind
+		zero   bool
+	}{{200, Success, true}, {429, Limited, false}} {
+		var s State
+		at := time.Unix(1_700_000_000, 0)
+		s.Observe(standard, nil, Outcome{Start: at, End: at.Add(50 * time.Millisecond), TTFB: 40 * time.Millisecond, Kind: c.kind, Status: c.status})
+		s.Loaded(own, at.Add(time.Minute))
+		if iv, _ := s.Interval(own); (iv == 0) != c.zero {
+			t.Errorf("after a %d: interval %v at floor 0", c.status, iv)
+		}
+	}
+}

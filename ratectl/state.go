@@ -180,7 +180,7 @@ func (s *State) Baseline() time.Duration {
 // Loaded ages a State that was persisted, to now: times in the future are clamped, and what was learned fades. The
 // crawl goes on at an interval that is known to be good; a trial that was under way is undone. A not-before is kept
 // for up to 24 h after it was received, exactly; what the server asked for beyond that is asked again by trying.
-func (s *State) Loaded(_ Config, now time.Time) {
+func (s *State) Loaded(cfg Config, now time.Time) {
 	if !s.begun {
 		return
 	}
@@ -198,7 +198,11 @@ func (s *State) Loaded(_ Config, now time.Time) {
 	if idle > baselineLife {
 		s.base, s.high = 0, 0
 	}
-	s.settle(max(s.interval, s.safe), t)
+	held := max(s.interval, s.safe)
+	if cfg.Floor <= 0 && s.memory == memNone {
+		held, s.safe = 0, 0 // inference was on when they were found, and is off now
+	}
+	s.settle(held, t)
 	s.failures, s.samples, s.updated = 0, 0, t
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"container/heap"
 	"fmt"
+	"strings"
 	"time"
 
 	"amble/fetcher"
@@ -54,6 +55,8 @@ type core struct {
 	dirty     []*host
 	flushed   time.Time
 	skipSeen  recent
+	// seedsLost and parksSaid count what the user was told of, so that there is an end to it.
+	seedsLost, parksSaid int
 
 	resumed bool
 	// hostsAtStart is how many hosts earlier runs knew.
@@ -155,14 +158,16 @@ func (c *core) pick(h *host, now time.Time) (*job, error) {
 			c.delay(h, at, h.cause)
 			return nil, nil
 		}
-		why := h.dead
-		if why == "" && c.resumed {
-			// A resume may have come with other rules than those that the URL was admitted under.
-			why = c.f.Recheck(it)
-		}
-		if why != "" {
-			c.skip(h, it, why, now)
+		if h.dead != "" {
+			c.skip(h, it, h.dead, h.why, now)
 			continue
+		}
+		if c.resumed {
+			// A resume may have come with other rules than those that the URL was admitted under.
+			if why := c.f.Recheck(it); why != "" {
+				c.skip(h, it, why, "it is outside the rules of the crawl: "+string(why), now)
+				continue
+			}
 		}
 		o, err := c.origin(it.Origin, now)
 		if err != nil {
@@ -180,9 +185,9 @@ func (c *core) pick(h *host, now time.Time) (*job, error) {
 			o.state = rulesAsking
 			return c.rulesJob(h, o, canon.FromOrigin(o.name, "/robots.txt"), 0), nil
 		case o.state == rulesRefused:
-			c.skip(h, it, frontier.ReasonAddress, now)
+			c.skip(h, it, frontier.ReasonAddress, o.why, now)
 		case o.givenUp():
-			c.skip(h, it, frontier.ReasonRobotsUnreachable, now)
+			c.skip(h, it, frontier.ReasonRobotsUnreachable, "its robots.txt cannot be read: "+o.why, now)
 		case o.state == rulesUnreachable && len(h.origins) == 1:
 			c.delay(h, o.retry, ratectl.CauseFailures)
 			return nil, nil
@@ -193,7 +198,7 @@ func (c *core) pick(h *host, now time.Time) (*job, error) {
 				Ordinal: it.Ordinal, Outcome: frontier.Retry, Attempt: it.Attempt, Time: now, NotBefore: o.retry}, nil)
 		default:
 			if d := o.group.Decide(it.URL.RequestTarget()); !d.Allowed {
-				c.skip(h, it, frontier.ReasonRobots, now)
+				c.skip(h, it, frontier.ReasonRobots, fmt.Sprintf("line %d of its robots.txt forbids it: %s", d.Line, d.Rule), now)
 				continue
 			}
 			return c.pageJob(h, o, it)
@@ -246,13 +251,13 @@ func (c *core) prepare(j *job) *job {
 	return j
 }
 
-// skip ends a URL without a request.
-func (c *core) skip(h *host, it frontier.Item, why frontier.Reason, now time.Time) {
+// skip ends a URL without a request; words say why.
+func (c *core) skip(h *host, it frontier.Item, why frontier.Reason, words string, now time.Time) {
 	c.f.Take(it)
 	c.count.Skipped[why]++
 	c.openBatch(now).finish(c.f, h.id, frontier.Result{
 		Ordinal: it.Ordinal, Outcome: frontier.Skipped, Reason: why, Attempt: it.Attempt, Time: now}, nil)
-	c.seedEnded(it, false)
+	c.seedEnded(it, words)
 }
 
 // admit offers a URL to the frontier and counts what is skipped.
@@ -299,7 +304,9 @@ func (c *core) done(r *result, now time.Time) error {
 	if d.Cause == ratectl.CauseBlocked && cap.Status == 403 {
 		cap.Class = capture.Blocked
 	}
-	c.count.Classes[cap.Class]++
+	if j.kind != jobRules || cap.Class != capture.ClientError { // to have no robots.txt is no trouble
+		c.count.Classes[cap.Class]++
+	}
 	h.started, h.next, h.cause = cap.Start, d.Next, d.Cause
 	c.touch(h)
 	if d.Objection || !d.NotBefore.IsZero() {
@@ -378,6 +385,7 @@ func (c *core) unconnected(j *job, cap *capture.Capture, now time.Time) string {
 	h := j.host
 	if j.kind == jobRules {
 		if h != j.origin.host {
+			j.origin.why = "its redirect leads to " + h.key + ": " + because(cap)
 			c.rulesUnreachable(j.origin, time.Time{}, now)
 			if err := c.wake(j.origin.host.id, now); err != nil {
 				return "failed"
@@ -393,13 +401,14 @@ func (c *core) unconnected(j *job, cap *capture.Capture, now time.Time) string {
 	}
 	if cap.Class == capture.Address {
 		if j.kind != jobRules || h == j.origin.host {
-			j.origin.state = rulesRefused
+			j.origin.state, j.origin.why = rulesRefused, refusal(cap, h)
 		}
 		return "skipped"
 	}
-	if c.fallBack(j, now) {
+	if !cap.NoSuchHost && c.fallBack(j, now) {
 		return "http instead"
 	}
+	h.why = because(cap)
 	// What will not heal by waiting is tried once more, soon.
 	pause, giveUp := 10*time.Second, h.parks >= 1
 	if !cap.NoSuchHost && cap.Class != capture.TLS {
@@ -414,8 +423,20 @@ func (c *core) unconnected(j *job, cap *capture.Capture, now time.Time) string {
 	}
 	h.parks++
 	h.next, h.cause = now.Add(pause), ratectl.CauseFailures
+	if c.parksSaid++; h.parks == 1 && c.parksSaid <= maxSaid {
+		c.say(fmt.Sprintf("%s: %s; tried again in %s", quote(h.key), h.why, pause))
+	}
 	c.event("park", h.key, j.origin.name, fmt.Sprintf("%s: tried again in %s", cap.Class, pause), now)
 	return "parked"
+}
+
+// refusal says why the address guard refuses a host, and what opens it.
+func refusal(cap *capture.Capture, h *host) string {
+	name := hostname(h.key)
+	if strings.Contains(cap.Err, "contact") {
+		return cap.Err + "; name yours with --contact, or give --own " + name + " if the host is yours"
+	}
+	return cap.Err + "; --allow-private opens it, or --own " + name + " if the host is yours"
 }
 
 // line is the crawl log's line about a request.

@@ -219,9 +219,7 @@ func (c *core) reopen(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		lost := res != nil && (res.Outcome == frontier.Failed || res.Outcome == frontier.Skipped &&
-			(res.Reason == frontier.ReasonHostUnreachable || res.Reason == frontier.ReasonRobotsUnreachable))
-		if lost && it.Flags&frontier.FlagSeed != 0 && !c.fellBack(s.Number) {
+		if res != nil && res.GivenUp() && it.Flags&frontier.FlagSeed != 0 && !c.fellBack(s.Number) {
 			c.count.Seeds.Failed--
 			c.count.Seeds.Pending++
 		}
@@ -230,6 +228,7 @@ func (c *core) reopen(now time.Time) error {
 	c.count.Failed = 0
 	delete(c.count.Skipped, frontier.ReasonHostUnreachable)
 	delete(c.count.Skipped, frontier.ReasonRobotsUnreachable)
+	delete(c.count.Skipped, frontier.ReasonAddress)
 	if n > 0 {
 		c.event("retry-failed", "", "", fmt.Sprintf("%d URLs pending again", n), now)
 	}

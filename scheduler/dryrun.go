@@ -38,10 +38,20 @@ func Try(ctx context.Context, cfg Config, seeds []frontier.Seed) ([]DryRun, erro
 	known := map[string]answer{}
 	var out []DryRun
 	for _, s := range seeds {
-		a, ok := known[s.URL.Origin()]
-		if !ok {
-			a.group, a.why = t.ask(ctx, s.URL)
-			known[s.URL.Origin()] = a
+		ask := func() answer {
+			a, ok := known[s.URL.Origin()]
+			if !ok {
+				a.group, a.why = t.ask(ctx, s.URL)
+				known[s.URL.Origin()] = a
+			}
+			return a
+		}
+		a := ask()
+		if s.TryHTTP && a.group == nil && s.URL.Scheme() == "https" {
+			if u, err := canon.Parse("http" + s.URL.String()[len("https"):]); err == nil {
+				s.URL = u
+				a = ask()
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return out, err

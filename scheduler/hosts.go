@@ -39,6 +39,8 @@ type host struct {
 	parks  int
 	// dead, when set, is why nothing of this host is fetched any more in this run.
 	dead frontier.Reason
+	// why says what is wrong with a host that does not connect.
+	why string
 	// hops are robots.txt redirects that lead to this host.
 	hops    []robotsHop
 	origins []*origin

@@ -244,21 +244,27 @@ func ReadStatus(dir string) (s Status, live bool, err error) {
 	}
 	s.Archive = archiveEnds(rec.Ends)
 	if st, err := os.Stat(filepath.Join(dir, fileDB)); err == nil {
-		s.Updated = st.ModTime()
+		s.Updated = Moment{st.ModTime()}
 	}
 	return s, false, nil
 }
 
-// Check verifies a job that is not running (amble status --check): the database with its checksums and references.
-func Check(dir string) ([]error, error) {
+// Check verifies a job that is not running (amble status --check): the database with its checksums and references, and
+// every record of the archive as far as it is committed.
+func Check(dir string) (faults []error, err error) {
 	if _, _, err := ReadStatus(dir); err != nil {
 		return nil, err
 	}
-	f, _, err := openFrontier(dir, frontier.Options{ReadOnly: true})
+	f, rec, err := openFrontier(dir, frontier.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	return f.Verify(), f.Close()
+	faults = f.Verify()
+	if rec.Ends.Segment != "" {
+		_, damaged := storage.Check(dir, archiveEnds(rec.Ends))
+		faults = append(faults, damaged...)
+	}
+	return faults, f.Close()
 }
 
 func (s *Status) fillFrom(f *frontier.Frontier) {

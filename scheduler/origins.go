@@ -53,6 +53,8 @@ type origin struct {
 	retry    time.Time // of an unreachable one
 	failures int
 	loaded   bool
+	// why says what is wrong with rules that are refused or unreachable.
+	why string
 	// saved is what is kept in the frontier.
 	saved savedRules
 }
@@ -177,6 +179,7 @@ func (c *core) rulesDone(r *result, retryAfter time.Time, now time.Time) error {
 	case capture.OK, capture.TruncatedLength, capture.Undecodable:
 		if cap.Class == capture.Undecodable {
 			// A body that cannot be read says nothing; an origin is not opened by a broken file.
+			o.why = because(cap)
 			c.rulesUnreachable(o, retryAfter, now)
 			return nil
 		}
@@ -204,6 +207,9 @@ func (c *core) rulesDone(r *result, retryAfter time.Time, now time.Time) error {
 			o.state = rulesRefused
 			return nil
 		}
+	}
+	if o.why = because(cap); cap.Status > 0 {
+		o.why = fmt.Sprintf("it answers %d", cap.Status)
 	}
 	c.rulesUnreachable(o, retryAfter, now)
 	return nil
@@ -243,7 +249,12 @@ func (c *core) rulesUnreachable(o *origin, retryAfter, now time.Time) {
 	if retryAfter.After(now) {
 		o.retry = retryAfter
 	}
-	o.failures++
+	if o.failures++; o.failures == 1 {
+		if c.parksSaid++; c.parksSaid <= maxSaid {
+			c.say(fmt.Sprintf("robots.txt of %s cannot be read (%s), so nothing of it is fetched; asked again in %s",
+				quote(o.name), o.why, o.retry.Sub(now).Round(time.Second)))
+		}
+	}
 	c.event("robots", o.host.key, o.name, "unreachable: nothing of it is fetched until "+logTime(o.retry), now)
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"time"
 
 	"amble/fetcher/capture"
@@ -88,7 +89,7 @@ func (c *core) pageDone(r *result, d ratectl.Decision, now time.Time) (string, e
 		c.count.Failed++
 		res.Outcome = frontier.Failed
 		b.finish(c.f, j.host.id, res, nil)
-		c.seedEnded(it, false)
+		c.seedEnded(it, because(cap))
 		return "failed", nil
 	}
 	res.Outcome = frontier.Stored
@@ -99,14 +100,18 @@ func (c *core) pageDone(r *result, d ratectl.Decision, now time.Time) (string, e
 	if j.kind == jobPage {
 		c.count.Pages++
 	}
+	lost := ""
+	if cap.Status >= 400 {
+		lost = fmt.Sprintf("the server answered %d", cap.Status)
+	}
 	switch {
 	case !r.redirect.IsZero():
 		c.redirected(it, r.redirect, now)
 	case j.kind == jobSitemap:
 		c.listed(r, now)
-		c.seedEnded(it, cap.Status < 400)
+		c.seedEnded(it, lost)
 	default:
-		c.seedEnded(it, cap.Status < 400)
+		c.seedEnded(it, lost)
 		c.outlinks(r, now)
 	}
 	return "stored", nil
@@ -168,12 +173,12 @@ func (c *core) redirected(it frontier.Item, to canon.URL, now time.Time) {
 		c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "to another site, fetched alone: "+to.String(), now)
 	}
 	if c.seedDepth(it.Seed) >= maxSeedRedirects {
-		c.seedEnded(it, false)
+		c.seedEnded(it, fmt.Sprintf("it redirects more than %d times", maxSeedRedirects))
 		return
 	}
 	if !c.implySeed(s, now) {
 		// Known already: it is fetched, or was, on another's account.
-		c.seedEnded(it, true)
+		c.seedEnded(it, "")
 	}
 }
 
@@ -214,17 +219,46 @@ func (c *core) seedURL(n uint32) string {
 	return c.seeds[n].URL.String()
 }
 
-// seedEnded counts the seeds that were given, each once: at the end of its chain of redirects.
-func (c *core) seedEnded(it frontier.Item, captured bool) {
+// seedEnded counts the seeds that were given, each once: at the end of its chain of redirects. lost is why it was not
+// captured, empty when it was. Without its seed a crawl is not what the user wanted, so the reason is said at once.
+func (c *core) seedEnded(it frontier.Item, lost string) {
 	if it.Flags&frontier.FlagSeed == 0 {
 		return
 	}
 	c.count.Seeds.Pending--
-	if captured {
+	if lost == "" {
 		c.count.Seeds.Captured++
-	} else {
-		c.count.Seeds.Failed++
+		return
 	}
+	c.count.Seeds.Failed++
+	switch c.seedsLost++; {
+	case c.seedsLost <= maxSaid:
+		c.say(fmt.Sprintf("seed %s was not captured: %s", quote(c.seedURL(it.Seed)), lost))
+	case c.seedsLost == maxSaid+1:
+		c.say("more seeds were not captured; " + crawlLogName + " has each reason")
+	}
+}
+
+// maxSaid is how many lines of one kind are said in a run.
+const maxSaid = 20
+
+// because says in a few words why an exchange gave nothing.
+func because(c *capture.Capture) string {
+	words := map[capture.Class]string{
+		capture.DNS: "its name cannot be resolved", capture.Refused: "the connection is refused", capture.Reset: "the connection was reset",
+		capture.TimeoutConnect: "no connection in time", capture.TimeoutHead: "no answer in time", capture.TimeoutBody: "no answer in time",
+		capture.TLS: "TLS failed", capture.Protocol: "the answer is not HTTP",
+	}[c.Class]
+	if c.NoSuchHost {
+		words = "there is no such name; is it spelt right?"
+	}
+	if words == "" {
+		words = string(c.Class)
+	}
+	if c.Err != "" && !c.NoSuchHost {
+		words += " (" + c.Err + ")"
+	}
+	return words
 }
 
 // fallBack goes on with http for a seed line without a scheme whose https does not connect.
@@ -247,10 +281,11 @@ func (c *core) fallBack(j *job, now time.Time) bool {
 	s := c.seeds[it.Seed]
 	s.URL, s.Implied, s.TryHTTP = u, int64(it.Seed), false
 	c.f.Take(it)
+	// Not a failure, which --retry-failed would take up again: http stands for it from now on.
 	c.openBatch(now).finish(c.f, j.host.id, frontier.Result{
-		Ordinal: it.Ordinal, Outcome: frontier.Failed, Attempt: it.Attempt, Time: now}, nil)
+		Ordinal: it.Ordinal, Outcome: frontier.Skipped, Reason: frontier.ReasonScheme, Attempt: it.Attempt, Time: now}, nil)
 	if !c.implySeed(s, now) {
-		c.seedEnded(it, true)
+		c.seedEnded(it, "")
 	}
 	c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "https does not connect, http instead", now)
 	return true

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"encoding/json"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -114,6 +115,21 @@ func TestNofollow(t *testing.T) {
 	for s, want := range map[string]bool{"": false, "noindex": false, "noindex, NoFollow": true, "none": true, "nofollowing": false} {
 		if nofollow(s) != want {
 			t.Errorf("%q", s)
+		}
+	}
+}
+
+func TestMomentInJSON(t *testing.T) {
+	for want, m := range map[string]Moment{
+		`""`: {}, `"2026-12-01T09:00:00Z"`: {time.Date(2026, 12, 1, 10, 0, 0, 0, time.FixedZone("", 3600))},
+	} {
+		b, err := json.Marshal(m)
+		if err != nil || string(b) != want {
+			t.Errorf("%s, %v; want %s", b, err, want)
+		}
+		var back Moment
+		if err := json.Unmarshal(b, &back); err != nil || !back.Equal(m.Time) {
+			t.Errorf("read back %v, %v", back, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (c *Crawl) show(now time.Time) {
 	core := c.core
 	l := Live{Status: core.count.status(), InFlight: core.inflight, Paused: core.paused}
 	l.State, l.Job, l.PID = "running", c.dir, os.Getpid()
-	l.Started, l.Updated = c.started, now
+	l.Started, l.Updated = Moment{c.started}, Moment{now}
 	l.fillFrom(core.f)
 	for _, h := range core.heap {
 		w := Wait{Host: h.key, Cause: string(h.cause), Until: h.next}
@@ -22,8 +22,8 @@ func (c *Crawl) show(now time.Time) {
 			continue
 		}
 		l.Waiting++
-		if l.NextHost == "" || h.next.Before(l.NextStart) {
-			l.NextHost, l.NextStart, l.NextCause = h.key, h.next, w.Cause
+		if l.NextHost == "" || h.next.Before(l.NextStart.Time) {
+			l.NextHost, l.NextStart, l.NextCause = h.key, Moment{h.next}, w.Cause
 		}
 		l.WaitingFor = longest(l.WaitingFor, w)
 	}

@@ -23,14 +23,34 @@ type Status struct {
 	Objections int64            `json:"objections"`
 	Job        string           `json:"job"`
 	PID        int              `json:"pid"`
-	Started    time.Time        `json:"started"` // of this run
-	Updated    time.Time        `json:"updated"`
+	Started    Moment           `json:"started"` // of this run
+	Updated    Moment           `json:"updated"`
 	// NextHost and NextStart say which host could start next, and when.
-	NextHost  string    `json:"next_host"`
-	NextStart time.Time `json:"next_start"`
-	NextCause string    `json:"next_cause"`
+	NextHost  string `json:"next_host"`
+	NextStart Moment `json:"next_start"`
+	NextCause string `json:"next_cause"`
 	// Archive is the committed end of the archive: exports stop there.
 	Archive storage.Ends `json:"archive"`
+}
+
+// Moment is a time that JSON has in RFC 3339, in UTC, and as "" when there is none.
+type Moment struct{ time.Time }
+
+// MarshalJSON implements json.Marshaler.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m.IsZero() {
+		return []byte(`""`), nil
+	}
+	return m.UTC().MarshalJSON()
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Moment) UnmarshalJSON(b []byte) error {
+	if string(b) == `""` {
+		m.Time = time.Time{}
+		return nil
+	}
+	return m.Time.UnmarshalJSON(b)
 }
 
 // SeedCounts counts the seeds that were given.

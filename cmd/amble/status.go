@@ -68,7 +68,7 @@ func writeStatus(c *cli, s scheduler.Status, live bool, now time.Time) {
 		state += " (" + s.End + ")"
 	}
 	if live {
-		state += fmt.Sprintf(", process %d, as of %s ago", s.PID, span(now.Sub(s.Updated)))
+		state += fmt.Sprintf(", process %d, as of %s ago", s.PID, span(now.Sub(s.Updated.Time)))
 	}
 	row("job", "%s", c.job)
 	row("state", "%s", state)

@@ -13,16 +13,16 @@ import (
 const (
 	plotWidth  = 1100
 	plotLeft   = 70
-	plotRight  = 20
-	plotTop    = 70
+	plotRight  = 30
+	plotTop    = 85
 	laneHeight = 200
 	laneGap    = 40
 	tickHeight = 60 // the lane of objections
 	plotStyle  = `<style>
 svg{background:#fff;color:#222;font:13px system-ui,sans-serif}
 text{fill:currentColor}.soft{fill:#666}.grid{stroke:#ddd;stroke-width:1}.frame{fill:none;stroke:#999}
-.interval{fill:none;stroke:#0b62c4;stroke-width:1.6;stroke-linejoin:round}.latency{stroke:#0f8a5f;stroke-width:1.2}
-.objection{stroke:#c4261d;stroke-width:1.6}
+.interval{fill:none;stroke:#0b62c4;stroke-width:1.6;stroke-linejoin:round}.latency{fill:none;stroke:#0f8a5f;stroke-width:1.2}
+.objection{fill:none;stroke:#c4261d;stroke-width:1.6}
 @media (prefers-color-scheme:dark){svg{background:#15181c;color:#e6e6e6}.soft{fill:#9aa0a6}.grid{stroke:#333a41}
 .frame{stroke:#5f6770}.interval{stroke:#6fb1ff}.latency{stroke:#4fd1a1}.objection{stroke:#ff7b72}}
 </style>`
@@ -40,8 +40,8 @@ func (l lane) y(v float64) float64 {
 }
 
 // Plot draws a run as an SVG that needs nothing else: the interval in force, the latency and the objections over time.
-// Latency is drawn as a line from the least to the largest of each column's requests.
-func Plot(w io.Writer, title string, steps []Step, span time.Duration) error {
+// Latency is drawn as a line from the least to the largest of each column's requests. about stands under the title.
+func Plot(w io.Writer, title, about string, steps []Step, span time.Duration) error {
 	out := bufio.NewWriter(w)
 	interval := lane{plotTop, 0.5, 1}
 	latency := lane{plotTop + laneHeight + laneGap, 0.1, 0.1}
@@ -59,7 +59,8 @@ func Plot(w io.Writer, title string, steps []Step, span time.Duration) error {
 		return plotLeft + (plotWidth-plotLeft-plotRight)*min(max(t.Seconds()/span.Seconds(), 0), 1)
 	}
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, plotWidth, height, html.EscapeString(title))
-	fmt.Fprintf(out, "\n%s\n<text x=\"%d\" y=\"28\" font-size=\"17\">%s</text>\n", plotStyle, plotLeft, html.EscapeString(title))
+	fmt.Fprintf(out, "\n%s\n<text x=\"%d\" y=\"26\" font-size=\"17\">%s</text>", plotStyle, plotLeft, html.EscapeString(title))
+	fmt.Fprintf(out, "<text class=\"soft\" x=\"%d\" y=\"47\">%s</text>\n", plotLeft, html.EscapeString(about))
 	minutes := minutesApart(span)
 	for t := time.Duration(0); t <= span; t += minutes {
 		fmt.Fprintf(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.0f\"/>", x(t), x(t), plotTop, ticks+tickHeight)
