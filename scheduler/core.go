@@ -3,7 +3,6 @@ package scheduler
 import (
 	"container/heap"
 	"fmt"
-	"strings"
 	"time"
 
 	"amble/fetcher"
@@ -353,90 +352,6 @@ func (c *core) done(r *result, now time.Time) error {
 	b.log = appendLine(b.log, c.line(r, d, outcome))
 	c.put(h)
 	return nil
-}
-
-// putBack has a job's request made again at its host's next turn, as if it had not been made.
-func (c *core) putBack(j *job) {
-	switch {
-	case j.kind != jobRules:
-		c.f.Return(j.item)
-	case j.hops > 0:
-		j.host.hops = append(j.host.hops, robotsHop{origin: j.origin, url: j.url, n: j.hops})
-	default:
-		j.origin.state = rulesUnknown
-	}
-}
-
-// unsent puts a job back that made no request that counts: it was put off, or cut short by the operator.
-func (c *core) unsent(j *job, cap *capture.Capture) {
-	h := j.host
-	c.putBack(j)
-	if !cap.Deferred.IsZero() {
-		h.ticket = cap.Deferred
-		h.next = cap.Deferred
-	}
-	c.put(h)
-}
-
-// unconnected deals with a host that cannot be reached at all. It says nothing about the URL, so the URL waits; the
-// host is parked, and given up after the last pause. A name that
-// the name server denies, or a certificate that does not verify, is given up at the second time.
-func (c *core) unconnected(j *job, cap *capture.Capture, now time.Time) string {
-	h := j.host
-	if j.kind == jobRules {
-		if h != j.origin.host {
-			j.origin.why = "its redirect leads to " + h.key + ": " + because(cap)
-			c.rulesUnreachable(j.origin, time.Time{}, now)
-			if err := c.wake(j.origin.host.id, now); err != nil {
-				return "failed"
-			}
-		} else {
-			j.origin.state = rulesUnknown
-			if j.origin.group != nil {
-				c.rulesUnreachable(j.origin, time.Time{}, now)
-			}
-		}
-	} else {
-		c.f.Return(j.item)
-	}
-	if cap.Class == capture.Address {
-		if j.kind != jobRules || h == j.origin.host {
-			j.origin.state, j.origin.why = rulesRefused, refusal(cap, h)
-		}
-		return "skipped"
-	}
-	if !cap.NoSuchHost && c.fallBack(j, now) {
-		return "http instead"
-	}
-	h.why = because(cap)
-	// What will not heal by waiting is tried once more, soon.
-	pause, giveUp := 10*time.Second, h.parks >= 1
-	if !cap.NoSuchHost && cap.Class != capture.TLS {
-		giveUp = h.parks >= len(pauses)
-		pause = pauses[min(h.parks, len(pauses)-1)]
-	}
-	if giveUp {
-		h.dead = frontier.ReasonHostUnreachable
-		h.next = now
-		c.event("park", h.key, j.origin.name, "given up for this run: "+string(cap.Class), now)
-		return "given up"
-	}
-	h.parks++
-	h.next, h.cause = now.Add(pause), ratectl.CauseFailures
-	if c.parksSaid++; h.parks == 1 && c.parksSaid <= maxSaid {
-		c.say(fmt.Sprintf("%s: %s; tried again in %s", quote(h.key), h.why, pause))
-	}
-	c.event("park", h.key, j.origin.name, fmt.Sprintf("%s: tried again in %s", cap.Class, pause), now)
-	return "parked"
-}
-
-// refusal says why the address guard refuses a host, and what opens it.
-func refusal(cap *capture.Capture, h *host) string {
-	name := hostname(h.key)
-	if strings.Contains(cap.Err, "contact") {
-		return cap.Err + "; name yours with --contact, or give --own " + name + " if the host is yours"
-	}
-	return cap.Err + "; --allow-private opens it, or --own " + name + " if the host is yours"
 }
 
 // line is the crawl log's line about a request.

@@ -365,9 +365,17 @@ func TestSeedWithoutSchemeFallsBackToHTTP(t *testing.T) {
 	s := newSite(t, map[string]http.HandlerFunc{"/": html("/a"), "/a": html()})
 	seeds := seedsOf(t, strings.Replace(s.URL, "http:", "https:", 1)+"/")
 	seeds[0].TryHTTP = true
-	st := run(t, filepath.Join(t.TempDir(), "job"), ModeNew, ownConfig(), seeds)
+	dir := filepath.Join(t.TempDir(), "job")
+	st := run(t, dir, ModeNew, ownConfig(), seeds)
 	if st.Pages != 2 || st.Failed != 0 || st.Seeds != (SeedCounts{Captured: 1}) || st.End != endExhausted {
 		t.Errorf("status %+v", st)
+	}
+	// Nothing failed, so there is nothing to try again, and the books stay.
+	cfg := ownConfig()
+	cfg.RetryFailed = true
+	n := len(s.requests())
+	if again := run(t, dir, ModeResume, cfg, nil); again.Seeds != st.Seeds || again.Pages != 2 || len(s.requests()) != n {
+		t.Errorf("after --retry-failed: %+v", again)
 	}
 }
 
@@ -375,9 +383,21 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	s := newSite(t, map[string]http.HandlerFunc{"/": html()})
 	cfg := ownConfig()
 	cfg.Own, cfg.Fetch.Own = Own{}, nil
-	st := run(t, filepath.Join(t.TempDir(), "job"), ModeNew, cfg, seedsOf(t, s.URL+"/"))
+	var said []string
+	cfg.Notify = func(m string) { said = append(said, m) }
+	dir := filepath.Join(t.TempDir(), "job")
+	st := run(t, dir, ModeNew, cfg, seedsOf(t, s.URL+"/"))
 	if len(s.requests()) != 0 || st.Skipped["address"] != 1 || st.Seeds.Failed != 1 || st.End != endExhausted {
 		t.Errorf("status %+v, asked %v", st, s.requests())
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "--own 127.0.0.1") {
+		t.Errorf("said %q", said)
+	}
+	// The remedy that was named works.
+	own := ownConfig()
+	own.RetryFailed = true
+	if st := run(t, dir, ModeResume, own, nil); st.Pages != 1 || st.Seeds != (SeedCounts{Captured: 1}) || st.Skipped["address"] != 0 {
+		t.Errorf("after --own and --retry-failed: %+v", st)
 	}
 }
 

@@ -31,15 +31,6 @@ func transient(class capture.Class, attempt, retries int) bool {
 	return false
 }
 
-// unconnected tells that no connection to the host stood, so that nothing was asked of it.
-func unconnected(c *capture.Capture) bool {
-	switch c.Class {
-	case capture.DNS, capture.Refused, capture.TimeoutConnect, capture.TLS, capture.Address:
-		return !c.Sent
-	}
-	return false
-}
-
 // kindOf translates a class into what the pace needs to know.
 func kindOf(c *capture.Capture) ratectl.Kind {
 	if c.Local != nil || c.Stale {
@@ -241,52 +232,3 @@ func (c *core) seedEnded(it frontier.Item, lost string) {
 
 // maxSaid is how many lines of one kind are said in a run.
 const maxSaid = 20
-
-// because says in a few words why an exchange gave nothing.
-func because(c *capture.Capture) string {
-	words := map[capture.Class]string{
-		capture.DNS: "its name cannot be resolved", capture.Refused: "the connection is refused", capture.Reset: "the connection was reset",
-		capture.TimeoutConnect: "no connection in time", capture.TimeoutHead: "no answer in time", capture.TimeoutBody: "no answer in time",
-		capture.TLS: "TLS failed", capture.Protocol: "the answer is not HTTP",
-	}[c.Class]
-	if c.NoSuchHost {
-		words = "there is no such name; is it spelt right?"
-	}
-	if words == "" {
-		words = string(c.Class)
-	}
-	if c.Err != "" && !c.NoSuchHost {
-		words += " (" + c.Err + ")"
-	}
-	return words
-}
-
-// fallBack goes on with http for a seed line without a scheme whose https does not connect.
-func (c *core) fallBack(j *job, now time.Time) bool {
-	it := j.item
-	if j.kind == jobRules {
-		var ok bool
-		var err error
-		if it, ok, _, err = c.f.Offer(j.host.id, now); err != nil || !ok {
-			return false
-		}
-	}
-	if it.Flags&frontier.FlagSeed == 0 || !c.seeds[it.Seed].TryHTTP || it.URL.Scheme() != "https" {
-		return false
-	}
-	u, err := canon.Parse("http" + it.URL.String()[len("https"):])
-	if err != nil {
-		return false
-	}
-	s := c.seeds[it.Seed]
-	s.URL, s.Implied, s.TryHTTP = u, int64(it.Seed), false
-	c.f.Take(it)
-	// Not a failure, which --retry-failed would take up again: http stands for it from now on.
-	c.openBatch(now).finish(c.f, j.host.id, frontier.Result{
-		Ordinal: it.Ordinal, Outcome: frontier.Skipped, Reason: frontier.ReasonScheme, Attempt: it.Attempt, Time: now}, nil)
-	if !c.implySeed(s, now) {
-		c.seedEnded(it, "")
-	}
-	c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "https does not connect, http instead", now)
-	return true
-}
