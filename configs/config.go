@@ -64,6 +64,8 @@ type Host struct {
 	SeedKeys `yaml:",inline"`
 	Ceiling  *Duration `yaml:"ceiling"`
 	Insecure bool      `yaml:"insecure"`
+	// Traps is nil (all hold), ["off"], or the names of those that hold.
+	Traps []string `yaml:"traps"`
 	// User and Password are for HTTP Basic authentication. Password is always "$NAME", the name of an environment
 	// variable, and User may be: so that no secret is ever in a file.
 	User     string `yaml:"user"`

@@ -186,6 +186,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 			floor, depth, priority := duration.Draw(t, "f"), Depth(i), -i
 			h := Host{User: strings.TrimSpace(text.Draw(t, "user")), Password: "$SECRET", Insecure: i == 1}
 			h.SeedKeys = SeedKeys{Floor: &floor, Depth: &depth, Priority: &priority, Labels: map[string]string{"a": text.Draw(t, "label")}}
+			h.Traps = rapid.SampledFrom([][]string{nil, {}, {"off"}, {"trap-query", "trap-depth"}}).Draw(t, "traps")
 			if c.Hosts == nil {
 				c.Hosts = map[string]Host{}
 			}

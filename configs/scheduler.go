@@ -150,7 +150,7 @@ func (l *Loaded) hosts() (map[string]scheduler.HostConfig, error) {
 		}
 		hosts[key] = scheduler.HostConfig{
 			Floor: (*time.Duration)(h.Floor), Ceiling: (*time.Duration)(h.Ceiling), MaxPages: h.MaxPages,
-			Priority: h.Priority, Insecure: h.Insecure, User: user, Password: password,
+			Priority: h.Priority, Insecure: h.Insecure, Traps: h.traps(), User: user, Password: password,
 		}
 	}
 	return hosts, nil

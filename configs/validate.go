@@ -123,6 +123,9 @@ func (l *Loaded) checkHosts(own scheduler.Own) error {
 		if err := h.check(); err != nil {
 			return fail(err)
 		}
+		if err := h.checkTraps(); err != nil {
+			return fail(err)
+		}
 		if h.Insecure && !own.Covers(hostname) {
 			return fail(fmt.Errorf("insecure is for hosts of your own only: add --own %s if it is yours", hostname))
 		}

@@ -142,7 +142,8 @@ own: [b.example]
 hosts:
   A.example: {floor: 2s, ceiling: 60, max-pages: 7, priority: -1, depth: 2, scope: path, label.topic: news, label: {x: y}, user: $U, password: $P}
   b.example:8080: {insecure: true, floor: 0}
-  b.example:443: {user: me}
+  b.example:443: {user: me, traps: off}
+  c.example: {traps: [trap-query, trap-depth]}
 `
 	l, err := Load(Layers{JobFile: write(t, "amble.yaml", text), Environ: []string{"U=me", "P=secret"}})
 	if err != nil {
@@ -159,7 +160,8 @@ hosts:
 	want := map[string]scheduler.HostConfig{
 		"a.example":      {Floor: &two, Ceiling: &minute, MaxPages: 7, Priority: &low, User: "me", Password: "secret"},
 		"b.example:8080": {Insecure: true, Floor: &zero},
-		"b.example":      {User: "me"},
+		"b.example":      {User: "me", Traps: []frontier.Reason{}},
+		"c.example":      {Traps: []frontier.Reason{frontier.ReasonTrapQuery, frontier.ReasonTrapDepth}},
 	}
 	if diff := cmp.Diff(want, cfg.Hosts); diff != "" {
 		t.Error(diff)
@@ -178,6 +180,7 @@ hosts:
 		"no variable":      {"hosts: {a.example: {user: $NOBODY}}", "the environment has no NOBODY"},
 		"scope":            {"hosts: {a.example: {scope: x}}", `scope: "x" is no scope`},
 		"no host":          {"hosts: {http://a.example: {scope: path}}", "is no host"},
+		"traps":            {"hosts: {a.example: {traps: [trap-door]}}", "\"trap-door\" is neither off nor a list of trap-depth"},
 		"ceiling":          {"hosts: {a.example: {floor: 9, ceiling: 8}}", "the ceiling 8s is under the floor 9s"},
 	} {
 		l, err := Load(Layers{JobFile: write(t, "amble.yaml", "contact: me@me.example\n"+c.text+"\n")})

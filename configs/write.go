@@ -75,6 +75,14 @@ func writeHost(out *bytes.Buffer, h *Host) {
 			fmt.Fprintf(out, "    %s: %s\n", key, text)
 		}
 	}
+	if h.Traps != nil {
+		begin()
+		quoted := make([]string, len(h.Traps))
+		for i, name := range h.Traps {
+			quoted[i] = quote(name)
+		}
+		fmt.Fprintf(out, "    traps: [%s]\n", strings.Join(quoted, ", "))
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Labels)) {
 		begin()
 		fmt.Fprintf(out, "    %s: %s\n", quote(labelPrefix+name), quote(h.Labels[name]))

@@ -57,12 +57,13 @@ func (f *Frontier) newest(b *Batch) bool {
 }
 
 // log takes a URL into the batch.
-func (f *Frontier) log(b *Batch, fp uint64, u canon.URL, r urlRecord) Ordinal {
+func (f *Frontier) log(b *Batch, fp uint64, u canon.URL, r urlRecord, of membership) Ordinal {
 	origin, host := f.NeedOrigin(b, u)
 	o := Ordinal(f.urls)
 	f.urls++
 	r.Origin, r.Target = origin, u.RequestTarget()
 	f.seen.add(fp, uint32(o))
+	f.traps.logged(o, u, hopCount(r.Path), r.Via, of)
 	b.urlData = appendURLRecord(b.urlData, o, r)
 	b.urlEnds = append(b.urlEnds, len(b.urlData))
 	b.urlTo = append(b.urlTo, destination{host, r.Class})
@@ -87,7 +88,7 @@ func (f *Frontier) AddSeed(b *Batch, s Seed) (number uint32, v Verdict) {
 			f.updateSeed(b, n, s)
 			return n, Verdict{Ordinal: Ordinal(ord)}
 		}
-	} else if why := f.room(s.URL); why != "" {
+	} else if why := f.room(s.URL, f.rules.trapsOf(s.URL.PaceKey())); why != "" {
 		return 0, Verdict{Ordinal: NoOrdinal, Skip: why, First: f.skips.first(fp)}
 	}
 	number = uint32(len(f.seeds))
@@ -101,7 +102,7 @@ func (f *Frontier) AddSeed(b *Batch, s Seed) (number uint32, v Verdict) {
 		}
 		ord = uint32(f.log(b, fp, s.URL, urlRecord{
 			Via: NoOrdinal, Seed: number, Flags: flags, Class: class(0, priority(&s), flags),
-		}))
+		}, noMember))
 	}
 	v = Verdict{Ordinal: Ordinal(ord), New: !known}
 	f.seedsAt[number].ord = v.Ordinal
@@ -134,8 +135,8 @@ func (b *Batch) putSeed(s Seed, ord Ordinal) {
 }
 
 // room is why the log cannot take a URL, whoever asks.
-func (f *Frontier) room(u canon.URL) Reason {
-	if trapLength(u.String()) {
+func (f *Frontier) room(u canon.URL, on trapSet) Reason {
+	if trapLength(u.String(), on) {
 		return ReasonTrapLength
 	}
 	if f.urls == uint32(NoOrdinal) {
@@ -168,7 +169,7 @@ func (f *Frontier) Admit(b *Batch, c Candidate) Verdict {
 	if !c.LastMod.IsZero() {
 		r.LastMod = c.LastMod.Unix()
 	}
-	return Verdict{Ordinal: f.log(b, fp, c.URL, r), New: true}
+	return Verdict{Ordinal: f.log(b, fp, c.URL, r, f.traps.viaMember(&c)), New: true}
 }
 
 // Check is Admit's decision without taking anything in: for --dry-run and explain. It is empty for a URL of the log.
@@ -201,19 +202,24 @@ func (c *Candidate) hops() (path string, depth int) {
 
 // judge is why a URL that is not in the log stays out of it.
 func (f *Frontier) judge(c *Candidate, path string, depth int) Reason {
-	if why := f.room(c.URL); why != "" {
+	key := c.URL.PaceKey()
+	on := f.rules.trapsOf(key)
+	if why := f.room(c.URL, on); why != "" {
 		return why
 	}
 	if why := f.judgeRules(c.URL, c.Seed, path, depth, c.Flags); why != "" {
 		return why
 	}
-	if why := trapPath(c.URL.Path()); why != "" {
+	if why := trapPath(c.URL.Path(), on); why != "" {
+		return why
+	}
+	if why := f.traps.judge(c, hopCount(path), on, &f.seen); why != "" {
 		return why
 	}
 	if limit := f.seeds[c.Seed].MaxPages; limit > 0 && f.seedsAt[c.Seed].load >= limit {
 		return ReasonBudget
 	}
-	if f.hostFull(c.URL.PaceKey()) {
+	if f.hostFull(key) {
 		return ReasonBudget
 	}
 	return ""

@@ -56,6 +56,8 @@ type Rules struct {
 	MaxPagesPerHost int64
 	// MaxPagesOf says it for single pace keys instead; 0 lifts the bound.
 	MaxPagesOf map[string]int64
+	// TrapsOf says for single pace keys which of Traps hold there; elsewhere all do. None: an empty list.
+	TrapsOf map[string][]Reason
 }
 
 // Embeds says which embedded resources are taken in.
@@ -104,7 +106,8 @@ type Candidate struct {
 	Via  Ordinal
 	Hop  byte // L E R M I
 	Seed uint32
-	// ViaPath and ViaDepth are the Item's that it was found on.
+	// ViaURL, ViaPath and ViaDepth are the Item's that it was found on. Without ViaURL it counts for no page's yield.
+	ViaURL   canon.URL
 	ViaPath  string
 	ViaDepth int
 	Flags    Flags

@@ -36,6 +36,7 @@ type inFlight struct {
 	attempt uint16
 	class   uint8
 	retry   bool
+	of      membership
 }
 
 // index is all that is kept in memory. It belongs to the goroutine that uses the Frontier.
@@ -50,6 +51,7 @@ type index struct {
 	seen     seen
 	queues   *queues
 	retries  map[HostID]*retries
+	traps    *traps
 	visits   visitTable
 	urls     uint32 // ordinals given out
 	pending  int64
@@ -61,6 +63,7 @@ func newIndex() *index {
 		seedOf:  map[Ordinal]uint32{},
 		queues:  newQueues(),
 		retries: map[HostID]*retries{},
+		traps:   newTraps(),
 	}
 }
 

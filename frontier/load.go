@@ -19,7 +19,9 @@ type loaded struct {
 
 	report func(error) error
 	last   []lastVisit
-	due    map[Ordinal]retry
+	// Of stored URLs what they contained; of members which path and run they count for, plus one.
+	contents, ofQuery, ofRun sparse
+	due                      map[Ordinal]retry
 }
 
 // lastVisit is what a URL's last visit says, as far as the index asks.
@@ -51,6 +53,7 @@ func load(tx *bbolt.Tx, report func(error) error) (*loaded, error) {
 		}
 	}
 	l.last, l.due = nil, nil
+	l.contents, l.ofQuery, l.ofRun = sparse{}, sparse{}, sparse{}
 	return l, nil
 }
 
@@ -58,6 +61,7 @@ func (l *loaded) loadMeta(tx *bbolt.Tx) (err error) {
 	if l.hashSeed, err = readHashSeed(tx); err != nil {
 		return err
 	}
+	l.traps.seed = l.hashSeed
 	if l.counters, err = readMeta(tx, metaCounters); err != nil {
 		return err
 	}
@@ -241,6 +245,7 @@ func (l *loaded) loadVisits(tx *bbolt.Tx) error {
 			return nil
 		case Stored:
 			l.last[r.Ordinal] = lastStored
+			l.contents.set(r.Ordinal, uint32(contentsOf(&r)))
 		default:
 			l.last[r.Ordinal] = lastGivenUp
 		}
@@ -271,6 +276,7 @@ func (l *loaded) loadURLs(tx *bbolt.Tx) error {
 			return fmt.Errorf("%s is there twice", u)
 		}
 		l.urls = uint32(o) + 1
+		l.loadTraps(o, u, &r)
 		host := HostID(l.origins[r.Origin].host)
 		switch l.last[o] {
 		case lastGivenUp:

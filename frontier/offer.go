@@ -45,7 +45,7 @@ func (f *Frontier) Offer(h HostID, now time.Time) (it Item, ok bool, at time.Tim
 func (f *Frontier) Take(it Item) {
 	if int(it.Host) < len(f.hosts) {
 		s := &f.hosts[it.Host]
-		fl := inFlight{host: it.Host, seed: it.Seed}
+		fl := inFlight{host: it.Host, seed: it.Seed, of: f.traps.member(it.Ordinal, it.URL.String(), hopCount(it.Path))}
 		if w := f.retries[it.Host]; w != nil {
 			if i := w.find(uint32(it.Ordinal)); i >= 0 {
 				r := f.dropRetry(it.Host, i)
@@ -103,6 +103,9 @@ func (f *Frontier) Finish(b *Batch, host HostID, r Result) {
 	fl, ok := f.land(r.Ordinal, host)
 	if !ok {
 		return
+	}
+	if r.Outcome == Stored {
+		f.traps.stored(fl.of, contentsOf(&r))
 	}
 	r.Attempt = max(r.Attempt, 0)
 	b.results = append(b.results, visit{r, host, fl.seed})

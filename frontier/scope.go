@@ -14,10 +14,11 @@ type scopeRules struct {
 	sites    map[string]bool // sites of Also
 	suffixes []string        // ".example.org" of "*.example.org"
 	prefixes []string
+	trapSets map[string]trapSet // of TrapsOf
 }
 
 func compileRules(r Rules) (*scopeRules, error) {
-	c := &scopeRules{Rules: r, sites: map[string]bool{}}
+	c := &scopeRules{Rules: r, sites: map[string]bool{}, trapSets: map[string]trapSet{}}
 	switch r.Scope {
 	case "":
 		c.Scope = ScopeHost
@@ -29,6 +30,13 @@ func compileRules(r Rules) (*scopeRules, error) {
 	case "", EmbedsNone, EmbedsHost, EmbedsAll:
 	default:
 		return nil, fmt.Errorf("embeds %q is unknown", r.Embeds)
+	}
+	for key, names := range r.TrapsOf {
+		on, err := newTrapSet(names)
+		if err != nil {
+			return nil, fmt.Errorf("host %s: %w", key, err)
+		}
+		c.trapSets[key] = on
 	}
 	for _, also := range r.Also {
 		if strings.Contains(also, "://") {

@@ -183,7 +183,7 @@ func TestTrapPath(t *testing.T) {
 		"/www.b.example/p/www.b.example/p/www.b.example/p/www.b.example/p/": ReasonTrapRepeat,
 		"/2024/2024/12/12": "",
 	} {
-		if got := trapPath(path); got != want {
+		if got := trapPath(path, allTraps); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
@@ -191,10 +191,10 @@ func TestTrapPath(t *testing.T) {
 	for i := range maxPathSegments {
 		distinct.WriteString("/" + longPath(i+1))
 	}
-	if got := trapPath(distinct.String()); got != "" {
+	if got := trapPath(distinct.String(), allTraps); got != "" {
 		t.Errorf("%d segments: %q", maxPathSegments, got)
 	}
-	if got := trapPath(distinct.String() + "/y"); got != ReasonTrapDepth {
+	if got := trapPath(distinct.String()+"/y", allTraps); got != ReasonTrapDepth {
 		t.Errorf("%d segments: %q", maxPathSegments+1, got)
 	}
 }

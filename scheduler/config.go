@@ -65,9 +65,11 @@ type Own struct {
 
 // HostConfig is what `hosts:` in amble.yaml says of one host.
 type HostConfig struct {
-	Floor          *time.Duration
-	Ceiling        *time.Duration
-	MaxPages       int64
+	Floor    *time.Duration
+	Ceiling  *time.Duration
+	MaxPages int64
+	// Traps are those that hold for it, when it says so: nil leaves all on, an empty list none.
+	Traps          []frontier.Reason
 	Priority       *int
 	Insecure       bool
 	User, Password string
@@ -82,6 +84,12 @@ func (c *Config) rules() frontier.Rules {
 				r.MaxPagesOf = map[string]int64{}
 			}
 			r.MaxPagesOf[key] = h.MaxPages
+		}
+		if h.Traps != nil {
+			if r.TrapsOf == nil {
+				r.TrapsOf = map[string][]frontier.Reason{}
+			}
+			r.TrapsOf[key] = h.Traps
 		}
 	}
 	return r

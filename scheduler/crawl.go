@@ -67,9 +67,9 @@ func Start(dir string, mode Mode, cfg Config, seeds []frontier.Seed, configYAML 
 		return nil, fmt.Errorf("%s: %w: its creation was interrupted before anything was fetched; start it again with amble crawl", dir, ErrJobMissing)
 	}
 	if mode == ModeOverwrite && begun {
-		// A job that somebody holds is not removed under them.
+		// What somebody holds, or what never was a job, is not removed; a damaged one is.
 		f, _, err := openFrontier(dir, frontier.Options{})
-		if errors.Is(err, ErrJobLocked) {
+		if errors.Is(err, ErrJobLocked) || errors.Is(err, frontier.ErrForeign) {
 			return nil, err
 		}
 		if err == nil {

@@ -161,7 +161,7 @@ func openFrontier(dir string, opt frontier.Options) (*frontier.Frontier, frontie
 		if b, rerr := os.ReadFile(filepath.Join(dir, fileControl)); rerr == nil {
 			var c control
 			if json.Unmarshal(b, &c) == nil && c.PID != 0 {
-				who = fmt.Sprintf("process %d, since %s", c.PID, c.Started.Format(time.DateTime))
+				who = fmt.Sprintf("process %d, since %s", c.PID, c.Started.Format("2006-01-02 15:04:05 -07:00"))
 			}
 		}
 		err = fmt.Errorf("%s: %w by %s; wait for it, or end it with its Ctrl-C", dir, ErrJobLocked, who)

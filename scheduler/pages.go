@@ -131,6 +131,15 @@ func (c *core) outlinks(r *result, now time.Time) {
 		}
 		c.admit(follow(it, l.URL, l.Hop, 0), now)
 	}
+	if n := r.page.Dropped; n > 0 && !r.nofollow {
+		// Which of them are known already nobody can tell any more, so all count.
+		c.count.Skipped[frontier.ReasonMemory] += int64(n)
+		c.event("outlinks", it.URL.PaceKey(), it.URL.Origin(),
+			fmt.Sprintf("%s has more than %d links: %d are left out", it.URL, links.MaxOutlinks, n), now)
+		if c.skipSeen.add("outlinks of " + it.URL.PaceKey()) {
+			c.say(fmt.Sprintf("%s has more than %d links: %d are left out (skipped: memory)", quote(it.URL.String()), links.MaxOutlinks, n))
+		}
+	}
 }
 
 // listed admits what a sitemap lists.
@@ -146,7 +155,8 @@ func (c *core) listed(r *result, now time.Time) {
 }
 
 func follow(it frontier.Item, u canon.URL, hop byte, flags frontier.Flags) frontier.Candidate {
-	return frontier.Candidate{URL: u, Via: it.Ordinal, Hop: hop, Seed: it.Seed, ViaPath: it.Path, ViaDepth: it.Depth, Flags: flags}
+	return frontier.Candidate{URL: u, Via: it.Ordinal, Hop: hop, Seed: it.Seed,
+		ViaURL: it.URL, ViaPath: it.Path, ViaDepth: it.Depth, Flags: flags}
 }
 
 // redirected deals with a redirect's target. A redirect is an outlink with hop R; one that starts at a seed makes its

@@ -58,6 +58,7 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 	defer timer.Stop()
 	done, abort := ctx.Done(), c.abort
 	var drainBy, pausedSince time.Time
+	var statusErr error
 	for {
 		now := time.Now()
 		for {
@@ -109,13 +110,15 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 			paused := scarcity(c.dir, c.cfg.MinFreeDisk, c.cfg.MinFreeMemory, core.paused != "")
 			if paused != "" && core.paused == "" {
 				pausedSince = now
-				core.say("paused: " + paused)
+				core.say("paused: " + paused + "; it goes on by itself when there is more")
 			}
 			core.paused = paused
 			c.show(now)
-			if err := c.Live().Status.write(c.dir, false); err != nil {
-				core.say(err.Error())
+			err := c.Live().Status.write(c.dir, false)
+			if err != nil && statusErr == nil {
+				core.say(err.Error()) // once: the next second would say the same
 			}
+			statusErr = err
 		case <-done:
 			done = nil
 			core.end = endSignal

@@ -19,6 +19,8 @@ func newCanonCommand(c *cli) *cobra.Command {
 		Short: "Write URLs in canonical form",
 		Long: `Write each reference in canonical form, one a line and in order, or "error: ..." in its place. With - references are
 read from standard input, one a line.`,
+		Example: `  amble canon 'HTTP://Example.org:80/a/../b#top'
+  amble canon --base https://example.org/docs/ - < references.txt`,
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCanon(cmd.Context(), c, base, args) },
 	}

@@ -30,9 +30,16 @@ func outcome(s scheduler.Status) error {
 	return nil
 }
 
-// conclude writes the last lines of a crawl: what was skipped, and last how it ended and how to go on. idle: there was
-// nothing to go on with.
-func conclude(c *cli, screen *screen, s scheduler.Status, idle bool, took time.Duration) error {
+// ending is what conclude is told beside the status.
+type ending struct {
+	idle bool // no attempt was made
+	took time.Duration
+	// say gives the last line's words and what to type next in place of endWords and goOn; nil: those.
+	say func(scheduler.Status) (words, next string)
+}
+
+// conclude writes the last lines of a crawl: what was skipped, and last how it ended and how to go on.
+func conclude(c *cli, screen *screen, s scheduler.Status, e ending) error {
 	err := outcome(s)
 	if c.quiet && err == nil {
 		return nil
@@ -42,16 +49,24 @@ func conclude(c *cli, screen *screen, s scheduler.Status, idle bool, took time.D
 			screen.printf("amble: skipped: %s\n", skipped)
 		}
 		if troubles := tally(troubled(s.Classes)); troubles != "" {
-			screen.printf("amble: requests that did not go well: %s\n", troubles)
+			screen.printf("amble: attempts that did not go well: %s\n", troubles)
 		}
-		screen.printf("amble: %s in %s requests to %s hosts, %s\n", size(s.Bytes), count(s.Requests), count(s.Hosts), span(took))
+		screen.printf("amble: %s in %s to %s, %s\n", size(s.Bytes), plural(s.Requests, "request"), plural(s.Hosts, "host"), span(e.took))
 	}
-	words := endWords(s)
-	if idle && s.Queued == 0 {
-		words = "nothing to do, the crawl had finished"
+	words, next := endWords(s, e.idle), goOn(c, s)
+	if e.say != nil {
+		words, next = e.say(s)
 	}
-	screen.printf("amble: %s: %s pages, %s failed, %s pending. %s\n", words, count(s.Pages), count(s.Failed), count(s.Queued), goOn(c, s))
+	screen.printf("amble: %s: %s, %s failed, %s pending. %s\n", words, plural(s.Pages, "page"), count(s.Failed), count(s.Queued), next)
 	return err
+}
+
+// attempts counts what was tried over all runs of a job.
+func attempts(s scheduler.Status) (n int64) {
+	for _, of := range s.Classes {
+		n += of
+	}
+	return n
 }
 
 // troubled are the classes of requests that gave no whole page.
@@ -63,8 +78,17 @@ func troubled(classes map[string]int64) map[string]int64 {
 	return bad
 }
 
-// endWords says why a crawl ended.
-func endWords(s scheduler.Status) string {
+// endWords says why a crawl ended. idle: it had nothing to go on with.
+func endWords(s scheduler.Status, idle bool) string {
+	idle = idle && s.Queued == 0
+	switch {
+	case outcome(s) == errNoSeed && idle:
+		return "nothing to do, the crawl had ended, but no seed was captured"
+	case outcome(s) == errNoSeed:
+		return "ended, but no seed was captured"
+	case idle:
+		return "nothing to do, the crawl had finished"
+	}
 	switch s.End {
 	case endExhausted:
 		return "finished"
@@ -80,23 +104,32 @@ func endWords(s scheduler.Status) string {
 		if s.NextHost == "" {
 			return "stopped, since no host may be asked for longer than max-wait"
 		}
-		return fmt.Sprintf("stopped, since no host may be asked within max-wait (next is %s at %s, %s)",
-			s.NextHost, s.NextStart.Local().Format(time.DateTime), s.NextCause)
+		return "stopped, since no host may be asked within max-wait (next is " + nextStart(s) + ")"
 	}
 	return s.State
 }
 
-// goOn says what to type next.
+// nextStart says which host could be asked next, when, and why not before.
+func nextStart(s scheduler.Status) string {
+	text := s.NextHost + " at " + moment(s.NextStart.Time)
+	if why := causeWords(s.NextCause); why != "" {
+		text += ", " + why
+	}
+	return text
+}
+
+// goOn says what to type next, at the end of a crawl and in its status.
 func goOn(c *cli, s scheduler.Status) string {
 	job := c.jobFlag()
 	raise := map[string]string{endMaxPages: " --max-pages N", endMaxBytes: " --max-bytes SIZE", endMaxTime: " --max-time DURATION"}[s.End]
+	nothing := s.Pages == 0 || s.Seeds.Captured == 0
 	switch {
 	case s.Queued > 0:
 		return fmt.Sprintf("Go on: amble resume%s%s", job, raise)
-	case s.Pages == 0 && s.Failed > 0:
+	case nothing && s.Failed > 0:
 		return fmt.Sprintf("Try again: amble resume%s --retry-failed", job)
-	case s.Pages == 0:
-		return fmt.Sprintf("See why: amble status%s", job)
+	case nothing:
+		return fmt.Sprintf("With other seeds: amble resume%s SEED...", job)
 	}
 	return fmt.Sprintf("Use it: amble export%s --format jsonl -o pages.jsonl", job)
 }

@@ -28,7 +28,7 @@ file, and last the defaults. A list replaces the one beneath it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), c, o) },
 	}
 	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "the defaults, with comments")
-	cmd.Flags().BoolVar(&o.sources, "sources", false, "a line a key: where its value comes from")
+	cmd.Flags().BoolVar(&o.sources, "sources", false, "a line a key: the key, a tab, and where its value comes from")
 	cmd.MarkFlagsMutuallyExclusive("defaults", "sources")
 	addConfigFlags(cmd.Flags(), &o.crawlOptions)
 	return cmd
@@ -45,7 +45,7 @@ func runConfig(_ context.Context, c *cli, o *configOptions) error {
 	}
 	if o.sources {
 		for _, key := range configs.Keys() {
-			if _, err := fmt.Fprintf(c.stdout, "%-18s%s\n", key, loaded.Source(key)); err != nil {
+			if _, err := fmt.Fprintf(c.stdout, "%s\t%s\n", key, loaded.Source(key)); err != nil {
 				return err
 			}
 		}

@@ -67,15 +67,17 @@ func runCrawl(ctx context.Context, c *cli, o *crawlOptions, args []string) error
 func crawlNew(ctx context.Context, c *cli, o *crawlOptions, args []string) (scheduler.Status, error) {
 	var none scheduler.Status
 	exists := fileExists(filepath.Join(c.job, "amble.db"))
-	if exists && !o.overwrite && !o.dryRun {
-		return none, jobExists(c)
+	if exists && !o.dryRun {
+		if err := refuseJob(c, o.overwrite); err != nil {
+			return none, err
+		}
 	}
 	loaded, seeds, err := prepare(c, o, args, !exists)
 	if err != nil {
 		return none, err
 	}
 	if len(seeds) == 0 {
-		return none, usagef("no seed: give a URL, or --seeds FILE")
+		return none, usagef("no seed: give a URL, or --seeds FILE; for example: amble crawl --contact you@example.org https://example.org/")
 	}
 	if err := loaded.Validate(seeds, false); err != nil {
 		return none, usageError{err}
@@ -106,6 +108,24 @@ func runResume(ctx context.Context, c *cli, o *crawlOptions, args []string) erro
 	return err
 }
 
+// refuseJob says why no crawl begins in a folder that has a database already: it is another program's, it is being
+// crawled, or it is a job, which overwrite permits to remove.
+func refuseJob(c *cli, overwrite bool) error {
+	s, live, err := scheduler.ReadStatus(c.job)
+	switch {
+	case errors.Is(err, frontier.ErrForeign), errors.Is(err, frontier.ErrNewer) && !overwrite:
+		return fmt.Errorf("%w; name another folder with --job", err)
+	case overwrite:
+		return nil // whether somebody holds the job is asked under its lock
+	case errors.Is(err, scheduler.ErrJobLocked):
+		return usageError{err}
+	case live:
+		return usagef("%s is being crawled by process %d, since %s: `amble status%s` says how far it is, --job DIR begins a crawl elsewhere",
+			c.job, s.PID, moment(s.Started.Time), c.jobFlag())
+	}
+	return jobExists(c)
+}
+
 func jobExists(c *cli) error {
 	return usagef("%s holds a job already: `amble resume%s` goes on with it, --job DIR begins one elsewhere, --overwrite removes it first",
 		c.job, c.jobFlag())
@@ -125,7 +145,7 @@ func prepare(c *cli, o *crawlOptions, args []string, withJob bool) (*configs.Loa
 		c.notef("bad seed: %s", printable(b.String()))
 	}
 	if len(bad) > 0 && (o.strictSeeds || len(seeds) == 0) {
-		return nil, nil, usagef("%d bad seeds; nothing was fetched", len(bad))
+		return nil, nil, usagef("%s; nothing was fetched", plural(int64(len(bad)), "bad seed"))
 	}
 	return loaded, seeds, nil
 }
@@ -173,12 +193,12 @@ func start(ctx context.Context, c *cli, mode scheduler.Mode, o *crawlOptions, lo
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	idle := mode == scheduler.ModeResume && crawl.Pending() == 0
+	before := attempts(crawl.Live().Status)
 	ended := make(chan struct{})
 	var shows sync.WaitGroup
 	shows.Go(func() { watchSignals(ended, screen, crawl, stop) })
 	if !c.quiet {
-		shows.Go(func() { showProgress(ended, screen, crawl) })
+		shows.Go(func() { showProgress(ended, screen, crawl, loaded.Config) })
 	}
 	if c.verbose {
 		shows.Go(func() { followLog(ended, c, screen) })
@@ -189,7 +209,9 @@ func start(ctx context.Context, c *cli, mode scheduler.Mode, o *crawlOptions, lo
 	if err != nil {
 		return none, fmt.Errorf("%w; what was committed is safe: amble resume%s goes on when that is mended", err, c.jobFlag())
 	}
-	return status, conclude(c, screen, status, idle, time.Since(began))
+	return status, conclude(c, screen, status, ending{
+		idle: mode == scheduler.ModeResume && attempts(status) == before, took: time.Since(began), say: o.say,
+	})
 }
 
 // watchSignals makes the first SIGINT or SIGTERM a request to stop and the second an abort. The goroutine ends when
@@ -198,20 +220,49 @@ func watchSignals(ended <-chan struct{}, screen *screen, crawl *scheduler.Crawl,
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	for n := 1; ; n++ {
+	var heard signalsHeard
+	for {
+		var s os.Signal
 		select {
 		case <-ended:
 			return
-		case <-signals:
+		case s = <-signals:
 		}
-		if n == 1 {
-			screen.printf("amble: stopping; %d requests in flight may end within 10 s (once more: at once)\n", crawl.Live().InFlight)
+		switch heard.count(s, time.Now()) {
+		case 0:
+		case 1:
+			flight := ""
+			if n := crawl.Live().InFlight; n > 0 {
+				flight = "; " + plural(int64(n), "request") + " in flight may end within 10 s (once more: at once)"
+			}
+			screen.printf("amble: stopping%s\n", flight)
 			stop()
-			continue
+		default:
+			screen.printf("amble: stopping at once\n")
+			crawl.Abort()
 		}
-		screen.printf("amble: stopping at once\n")
-		crawl.Abort()
 	}
+}
+
+// sameSignal is how long a signal that comes again counts as the same one: the terminal sends Ctrl-C to a program and to
+// the wrapper around it, which passes it on.
+const sameSignal = 150 * time.Millisecond
+
+// signalsHeard counts signals to stop.
+type signalsHeard struct {
+	n    int
+	last os.Signal
+	at   time.Time
+}
+
+// count gives the number of a signal, from 1, and 0 when it is the last one over again.
+func (h *signalsHeard) count(s os.Signal, now time.Time) int {
+	if h.n > 0 && s == h.last && now.Sub(h.at) < sameSignal {
+		return 0
+	}
+	h.n++
+	h.last, h.at = s, now
+	return h.n
 }
 
 func fileExists(path string) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"amble/configs"
+	"amble/scheduler"
 	"amble/scheduler/sim/web"
 	"amble/storage"
 )
@@ -66,7 +67,7 @@ func runDemo(ctx context.Context, c *cli, o *demoOptions) (err error) {
 	defer func() { err = errors.Join(err, w.Close()) }()
 	seeds := w.Seeds()
 	c.notef("demo: %d hosts on loopback addresses; the crawl takes up to a minute", len(seeds))
-	o.bare = true
+	o.bare, o.say = true, demoEnd
 	for key, value := range map[string]string{
 		"own": "127.0.0.0/8", "floor": o.floor.String(), "depth": fmt.Sprint(web.Depth), "timeout": w.Timeout().String(),
 		"max-wait": demoMaxWait, "max-time": demoMaxTime,
@@ -87,6 +88,14 @@ func runDemo(ctx context.Context, c *cli, o *demoOptions) (err error) {
 		return err
 	}
 	return demoReport(c, w, o.floor, status.Queued, files, missing, twice)
+}
+
+// demoEnd is the last line of the demo's crawl. Its web ends with it, so there is nothing to resume.
+func demoEnd(s scheduler.Status) (words, next string) {
+	if s.End == endSignal {
+		return "the demo was stopped", "Its web is gone; once more: amble demo"
+	}
+	return "the demo's crawl is over", "What its web says of it:"
 }
 
 // demoExports writes what a user would export.
@@ -175,8 +184,8 @@ func demoReport(c *cli, w *web.Web, floor time.Duration, pending int64, files, m
 	expected := len(w.ExpectedOK())
 	breaches := w.Judge(floor, demoJitter)
 	fmt.Fprintf(c.stdout, "\nPages    %d of the %d that the web says it has, %d of them captured twice\n", expected-len(missing), expected, len(twice))
-	fmt.Fprintf(c.stdout, "Verdict  %d broken promises in the web's own log of %d requests\n         (floor %s, Crawl-delay, Retry-After, robots.txt first, Disallow, one request at a time per host)\n",
-		len(breaches), len(requests), floor)
+	fmt.Fprintf(c.stdout, "Verdict  %s in the web's own log of %s\n         (floor %s, Crawl-delay, Retry-After, robots.txt first, Disallow, one request at a time per host)\n",
+		plural(int64(len(breaches)), "broken promise"), plural(int64(len(requests)), "request"), floor)
 	for _, b := range breaches {
 		fmt.Fprintf(c.stdout, "         broken: %s\n", b)
 	}
@@ -187,15 +196,21 @@ func demoReport(c *cli, w *web.Web, floor time.Duration, pending int64, files, m
 		fmt.Fprintf(c.stdout, "         twice: %s\n", url)
 	}
 	if pending > 0 {
-		fmt.Fprintf(c.stdout, "Pending  %d: a robots.txt that answers 500 forbids its host for now (RFC 9309), so those pages wait\n", pending)
+		fmt.Fprintf(c.stdout, "Pending  %s: a robots.txt that answers 500 forbids its host for now (RFC 9309)\n", plural(pending, "URL"))
 	}
 	for i, f := range files {
 		fmt.Fprintf(c.stdout, "%-9s%s\n", map[bool]string{true: "Files"}[i == 0], f)
 	}
 	fmt.Fprintf(c.stdout, "%-9s%s\n\n", "", filepath.Join(c.job, "crawl.jsonl"))
-	fmt.Fprintf(c.stdout, "Next:    amble status%[1]s\n         amble export%[1]s --format csv\n         amble crawl --contact you@example.org https://example.org/\n", c.jobFlag())
+	// What works without the demo's web, which is gone now.
+	fmt.Fprintf(c.stdout, "Next:    amble export%[1]s --format csv\n", c.jobFlag())
+	if pages := w.ExpectedOK(); len(pages) > 0 {
+		fmt.Fprintf(c.stdout, "         amble show%s %s\n", c.jobFlag(), pages[0])
+	}
+	fmt.Fprint(c.stdout, "         amble crawl --contact you@example.org https://example.org/\n")
 	if len(breaches)+len(missing)+len(twice) > 0 {
-		return fmt.Errorf("the demo found %d broken promises, %d missing pages, %d pages twice", len(breaches), len(missing), len(twice))
+		return fmt.Errorf("the demo found %s, %s, %s captured twice", plural(int64(len(breaches)), "broken promise"),
+			plural(int64(len(missing)), "missing page"), plural(int64(len(twice)), "page"))
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ A PATH that ends in .gz or .zst is compressed. An output that is there already i
 	f.StringVar(&o.format, "format", "", "`F`: "+strings.Join(export.Formats, ", "))
 	f.StringVarP(&o.output, "output", "o", "-", "a `PATH`, or - for standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an output that is there")
-	f.StringVar(&o.host, "host", "", "only this `HOST` (or *.DOMAIN)")
+	f.StringVar(&o.host, "host", "", "only this `HOST`: a name, name:port, or *.DOMAIN; several with commas")
 	f.StringVar(&o.status, "status", "", "only these `STATUS` codes: 200, 2xx, 200,404, 300-399")
 	f.StringVar(&o.mime, "mime", "", "only these media `TYPES`: text/html, text/*")
 	f.StringVar(&o.url, "url", "", "only URLs in which `RE` is found")
@@ -56,6 +56,7 @@ A PATH that ends in .gz or .zst is compressed. An output that is there already i
 	f.BoolVar(&o.body, "body", false, "with the body of each page (jsonl)")
 	f.BoolVar(&o.noindex, "include-noindex", false, "also the bodies of pages that ask not to be indexed or archived")
 	f.StringVar(&o.shardSize, "shard-size", "", "begin a new file at `SIZE`, as 1GB")
+	completeWords(cmd, "format", export.Formats...)
 	return cmd
 }
 
@@ -89,16 +90,41 @@ func runExport(ctx context.Context, c *cli, o *exportOptions) error {
 		return err
 	}
 	if stats.Withheld > 0 {
-		c.notef("the bodies of %s pages were left out, since they ask not to be indexed or archived; --include-noindex overrules that", count(stats.Withheld))
+		c.notef("the bodies of %s were left out, since they ask not to be indexed or archived; --include-noindex overrules that", plural(stats.Withheld, "page"))
 	}
 	if !c.quiet {
 		from := ""
 		if live {
 			from = " (the crawl is running: up to what it has committed)"
 		}
-		c.notef("%s captures, %s, to %s%s", count(stats.Captures), size(stats.Bytes), outputs(stats.Files), from)
+		c.notef("%s, %s, to %s%s", plural(stats.Captures, counted(o.format)), size(stats.Bytes), outputs(stats.Files), from)
+		if filters := o.filters(); stats.Captures == 0 && filters != "" {
+			c.notef("nothing in the job passes %s; `amble export%s --format urls` lists what there is", filters, c.jobFlag())
+		}
 	}
 	return nil
+}
+
+// counted is what a format's lines are.
+func counted(format string) string {
+	switch format {
+	case "urls":
+		return "URL"
+	case "seeds":
+		return "seed"
+	}
+	return "capture"
+}
+
+// filters are the flags given that leave captures out, "" without one.
+func (o *exportOptions) filters() string {
+	var given []string
+	for _, f := range [][2]string{{"--host", o.host}, {"--status", o.status}, {"--mime", o.mime}, {"--url", o.url}, {"--since", o.since}} {
+		if f[1] != "" {
+			given = append(given, f[0]+" "+shellQuote(f[1]))
+		}
+	}
+	return strings.Join(given, " ")
 }
 
 func outputs(files []string) string {
@@ -116,6 +142,9 @@ func (o *exportOptions) options(c *cli, now time.Time) (export.Options, error) {
 	}
 	if o.format == "" {
 		return opt, fmt.Errorf("--format is missing: one of %s", strings.Join(export.Formats, ", "))
+	}
+	if slices.Contains(formatsNotYet, o.format) {
+		return opt, fmt.Errorf("--format %s is not there yet: one of %s", o.format, strings.Join(export.Formats, ", "))
 	}
 	if !slices.Contains(export.Formats, o.format) {
 		return opt, fmt.Errorf("--format %q is not known here: one of %s", o.format, strings.Join(export.Formats, ", "))

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"amble/configs"
+	"amble/scheduler"
 )
 
 // crawlOptions are what a crawl is told on its command line.
@@ -21,6 +23,9 @@ type crawlOptions struct {
 	dryRun      bool // crawl only
 	retryFailed bool // resume only
 	bare        bool // the user's own file does not count (demo)
+
+	// say gives the words of the last line and what to type next (demo); nil: the usual ones.
+	say func(scheduler.Status) (words, next string)
 }
 
 // settingFlags are the keys of the configuration that have a flag, in the groups in which help shows them.
@@ -134,6 +139,8 @@ func addCrawlFlags(cmd *cobra.Command, o *crawlOptions, resume bool) {
 	for _, g := range groups {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
+	completeWords(cmd, "scope", configs.Scopes...)
+	completeWords(cmd, "sitemaps", "auto", "only", "off")
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
 		out := cmd.OutOrStderr()
 		fmt.Fprintf(out, "Usage:\n  %s\n", cmd.UseLine())
@@ -202,18 +209,41 @@ func describeScope(cfg configs.Config) string {
 	if cfg.Sitemaps != "auto" {
 		fmt.Fprintf(&b, ", sitemaps %s", cfg.Sitemaps)
 	}
-	if cfg.MaxPages > 0 {
-		fmt.Fprintf(&b, ", at most %d pages", cfg.MaxPages)
+	if limits := describeLimits(cfg); limits != "" {
+		b.WriteString(", at most " + limits)
 	}
-	if cfg.MaxBytes > 0 {
-		fmt.Fprintf(&b, ", at most %s", cfg.MaxBytes)
-	}
-	if cfg.MaxTime > 0 {
-		fmt.Fprintf(&b, ", at most %s", cfg.MaxTime)
-	}
-	fmt.Fprintf(&b, "; at most one request per host each %s", cfg.Floor)
+	b.WriteString("; " + describePace(time.Duration(cfg.Floor)))
 	if cfg.IgnoreRobots {
 		b.WriteString("; robots.txt of own hosts IGNORED")
 	}
 	return b.String()
 }
+
+// describeLimits lists what ends a crawl, "" without a limit.
+func describeLimits(cfg configs.Config) string {
+	var limits []string
+	if cfg.MaxPages > 0 {
+		limits = append(limits, plural(cfg.MaxPages, "page"))
+	}
+	if cfg.MaxBytes > 0 {
+		limits = append(limits, cfg.MaxBytes.String())
+	}
+	if cfg.MaxTime > 0 {
+		limits = append(limits, cfg.MaxTime.String())
+	}
+	return strings.Join(limits, ", ")
+}
+
+// describePace says how fast one host is asked, at first and at most.
+func describePace(floor time.Duration) string {
+	switch {
+	case floor == 0:
+		return "no pause between the requests to a host but what it asks for"
+	case floor < firstInterval:
+		return fmt.Sprintf("at most one request per host each %s; each host starts at %s and speeds up as it bears", configs.Duration(floor), configs.Duration(firstInterval))
+	}
+	return fmt.Sprintf("at most one request per host each %s, and fewer where a host does not bear that", configs.Duration(floor))
+}
+
+// firstInterval is the pace of a host that is met for the first time.
+const firstInterval = time.Second

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,7 +32,7 @@ var foreign = map[string]string{
 	"t": retries, "tries": retries, "retry": retries,
 	"c": "--workers N, or `amble resume` to go on", "concurrency": "--workers N", "parallel": "--workers N", "threads": "--workers N",
 	"sockets": "--workers N", "max-threads": "--workers N", "continue": "`amble resume`", "max-connections": "--workers N",
-	"limit": "--max-pages N", "max-urls": "--max-pages N", "limit-rate": "--rate N (requests per second over all hosts)", "rl": "--rate N",
+	"limit": "--max-pages N", "max-urls": "--max-pages N", "limit-rate": bandwidth, "rl": "--rate N",
 	"m": mirror, "mirror": mirror, "N": mirror, "timestamping": mirror,
 	"p": embeds, "page-requisites": embeds, "k": asReceived, "convert-links": asReceived, "E": asReceived, "adjust-extension": asReceived,
 	"e": "--ignore-robots, with --own HOST", "execute": "--ignore-robots, with --own HOST", "robots": "--ignore-robots, with --own HOST",
@@ -43,7 +44,7 @@ var foreign = map[string]string{
 }
 
 const (
-	recursive  = "no flag: links are followed (--depth N limits how far, --scope page fetches the seeds only)"
+	recursive  = "no flag: links are followed anyway (--depth N limits how far, --scope page fetches the seeds only)"
 	noParent   = "--scope path"
 	wait       = "--floor DURATION, the shortest time between two requests to one host"
 	spanHosts  = "--scope all, or --also HOST"
@@ -51,8 +52,9 @@ const (
 	exporting  = "`amble export --format F -o PATH` after the crawl, or beside it"
 	retries    = "--set retries=N"
 	mirror     = "`amble crawl URL`, whose archive `amble export` reads"
-	embeds     = "nothing yet: embedded resources are not fetched"
-	asReceived = "nothing: pages are archived as they were received"
+	embeds     = "no flag: embedded resources are not fetched yet"
+	asReceived = "no flag: pages are archived as they were received"
+	bandwidth  = "no flag: that is about bytes a second, of which there is no limit; --rate N is about requests"
 	warc       = "no flag: every crawl writes WARC files into JOB/warc"
 )
 
@@ -62,8 +64,14 @@ func foreignFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return err
 	}
+	if name := unknown.GetSpecifiedName(); flagNotYet(cmd, name) {
+		return notYet("--" + name)
+	}
 	for _, name := range []string{unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()} {
 		if hint, ok := foreign[name]; ok {
+			if why, none := strings.CutPrefix(hint, "no flag: "); none {
+				return fmt.Errorf("%w; Amble has none for this: %s", err, why)
+			}
 			return fmt.Errorf("%w; Amble's spelling is: %s", err, hint)
 		}
 	}

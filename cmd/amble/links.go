@@ -26,8 +26,10 @@ func newLinksCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "links --base URL FILE|-",
 		Short: "List the links of an HTML file as a crawl finds them",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE:  func(cmd *cobra.Command, args []string) error { return runLinks(cmd.Context(), c, o, args[0]) },
+		Example: `  amble links --base https://example.org/ index.html
+  amble show https://example.org/ --body | amble links --base https://example.org/ -`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLinks(cmd.Context(), c, o, args[0]) },
 	}
 	cmd.Flags().StringVar(&o.base, "base", "", "the `URL` that the file was fetched from")
 	cmd.Flags().BoolVar(&o.json, "json", false, "a JSON object a line: url, rel, hop, text, nofollow")
@@ -39,7 +41,7 @@ const maxDocument = 256 << 20
 
 func runLinks(_ context.Context, c *cli, o *linksOptions, file string) error {
 	if o.base == "" {
-		return usagef("--base is missing: the URL that the file was fetched from")
+		return usagef("--base is missing: the URL that the file was fetched from, as in --base https://example.org/")
 	}
 	base, err := canon.Parse(o.base)
 	if err != nil {

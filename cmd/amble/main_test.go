@@ -22,6 +22,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
 			e.Setenv("HOME", e.WorkDir)
+			// A binary with the race detector else sleeps for a second before it exits.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 	})

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"amble/frontier"
+	"amble/ratectl"
 	"amble/scheduler"
 )
 
@@ -55,100 +58,119 @@ func TestOutcome(t *testing.T) {
 }
 
 func TestConclude(t *testing.T) {
+	some := scheduler.SeedCounts{Captured: 1}
 	for _, c := range []struct {
 		name   string
 		job    string
 		quiet  bool
-		idle   bool
+		end    ending
 		status scheduler.Status
 		want   string // the last line
 	}{
-		{"finished", defaultJob, false, false, scheduler.Status{End: "exhausted", Pages: 1234, Failed: 2, Seeds: scheduler.SeedCounts{Captured: 1}},
+		{"finished", defaultJob, false, ending{}, scheduler.Status{End: "exhausted", Pages: 1234, Failed: 2, Seeds: some},
 			"amble: finished: 1,234 pages, 2 failed, 0 pending. Use it: amble export --format jsonl -o pages.jsonl"},
-		{"stopped", "my job", false, false, scheduler.Status{End: "signal", Pages: 1, Queued: 10},
-			"amble: stopped: 1 pages, 0 failed, 10 pending. Go on: amble resume --job 'my job'"},
-		{"limit", defaultJob, false, false, scheduler.Status{End: "max_pages", Pages: 5, Queued: 10, Seeds: scheduler.SeedCounts{Captured: 1}},
+		{"stopped", "my job", false, ending{}, scheduler.Status{End: "signal", Pages: 1, Queued: 10},
+			"amble: stopped: 1 page, 0 failed, 10 pending. Go on: amble resume --job 'my job'"},
+		{"limit", defaultJob, false, ending{}, scheduler.Status{End: "max_pages", Pages: 5, Queued: 10, Seeds: some},
 			"amble: page limit reached: 5 pages, 0 failed, 10 pending. Go on: amble resume --max-pages N"},
-		{"nothing", defaultJob, false, false, scheduler.Status{End: "exhausted", Failed: 1, Seeds: scheduler.SeedCounts{Failed: 1}},
-			"amble: finished: 0 pages, 1 failed, 0 pending. Try again: amble resume --retry-failed"},
-		{"idle", defaultJob, false, true, scheduler.Status{End: "exhausted", Pages: 5, Seeds: scheduler.SeedCounts{Captured: 1}},
+		{"no seed", defaultJob, false, ending{}, scheduler.Status{End: "exhausted", Failed: 1, Seeds: scheduler.SeedCounts{Failed: 1}},
+			"amble: ended, but no seed was captured: 0 pages, 1 failed, 0 pending. Try again: amble resume --retry-failed"},
+		{"no seed, but pages", defaultJob, false, ending{}, scheduler.Status{End: "exhausted", Pages: 3, Seeds: scheduler.SeedCounts{Failed: 1}},
+			"amble: ended, but no seed was captured: 3 pages, 0 failed, 0 pending. With other seeds: amble resume SEED..."},
+		{"idle", defaultJob, false, ending{idle: true}, scheduler.Status{End: "exhausted", Pages: 5, Seeds: some},
 			"amble: nothing to do, the crawl had finished: 5 pages, 0 failed, 0 pending. Use it: amble export --format jsonl -o pages.jsonl"},
-		{"quiet", defaultJob, true, false, scheduler.Status{End: "exhausted", Pages: 5, Seeds: scheduler.SeedCounts{Captured: 1}}, ""},
-		{"quiet but stopped", defaultJob, true, false, scheduler.Status{End: "signal", Pages: 5, Queued: 1},
+		{"idle without a seed", defaultJob, false, ending{idle: true}, scheduler.Status{End: "exhausted", Failed: 1},
+			"amble: nothing to do, the crawl had ended, but no seed was captured: 0 pages, 1 failed, 0 pending. Try again: amble resume --retry-failed"},
+		{"demo", defaultJob, false, ending{say: demoEnd}, scheduler.Status{End: "waiting", Pages: 5, Queued: 1, Seeds: some},
+			"amble: the demo's crawl is over: 5 pages, 0 failed, 1 pending. What its web says of it:"},
+		{"quiet", defaultJob, true, ending{}, scheduler.Status{End: "exhausted", Pages: 5, Seeds: some}, ""},
+		{"quiet but stopped", defaultJob, true, ending{}, scheduler.Status{End: "signal", Pages: 5, Queued: 1},
 			"amble: stopped: 5 pages, 0 failed, 1 pending. Go on: amble resume"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			cli := &cli{stderr: &out, job: c.job, quiet: c.quiet}
-			_ = conclude(cli, newScreen(cli), c.status, c.idle, time.Minute)
+			_ = conclude(cli, newScreen(cli), c.status, c.end)
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if got := lines[len(lines)-1]; got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			// The status of the job never sends to the status.
+			out.Reset()
+			cli.stdout = &out
+			writeStatus(cli, c.status, false, time.Now())
+			if strings.Contains(out.String(), "amble status") {
+				t.Errorf("status points to itself:\n%s", out.String())
 			}
 		})
 	}
 }
 
 func TestConcludeWaiting(t *testing.T) {
-	next := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
+	next := scheduler.Moment{Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)}
+	status := scheduler.Status{
+		End: "waiting", Pages: 3, Requests: 1, Hosts: 1, Queued: 9, NextHost: "slow.example", NextStart: next, NextCause: "retry-after",
+		Skipped: map[string]int64{"robots": 5, "scope": 12, "depth": 0}, Classes: map[string]int64{"ok": 3, "timeout-head": 2},
+	}
 	var out bytes.Buffer
 	cli := &cli{stderr: &out, job: defaultJob}
-	err := conclude(cli, newScreen(cli), scheduler.Status{
-		End: "waiting", Pages: 3, Queued: 9, NextHost: "slow.example", NextStart: next, NextCause: "retry-after",
-		Skipped: map[string]int64{"robots": 5, "scope": 12, "depth": 0},
-	}, false, time.Minute)
+	err := conclude(cli, newScreen(cli), status, ending{took: time.Minute})
 	if !errors.Is(err, errStopped) {
 		t.Errorf("waiting ends with %v", err)
 	}
-	for _, want := range []string{"skipped: 12 scope, 5 robots\n", "next is slow.example at 2026-03-04 05:06:07, retry-after", "9 pending. Go on: amble resume\n"} {
+	for _, want := range []string{
+		"skipped: 12 scope, 5 robots\n", "attempts that did not go well: 2 timeout-head\n", "0 B in 1 request to 1 host, 1m0s\n",
+		"next is slow.example at 2026-03-04 05:06:07 " + next.Format("-07:00") + ", Retry-After)", "9 pending. Go on: amble resume\n",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, out.String())
 		}
 	}
-}
-
-func TestProgressLine(t *testing.T) {
-	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	live := scheduler.Live{
-		Status:         scheduler.Status{Pages: 1234, Queued: 56789, Failed: 3, NextHost: "a.example", NextStart: now.Add(2500 * time.Millisecond), NextCause: "crawl-delay"},
-		PagesPerSecond: 8.25, InFlight: 2, Waiting: 7,
-		WaitingFor: []scheduler.Wait{{Host: "b.example", Cause: "retry-after", Until: now.Add(190 * time.Second)}},
-	}
-	want := "01:05 1,234 pages 8.2/s 56,789 queued 3 failed 2 in flight 0 ready 7 waiting: " +
-		"a.example 2.5s crawl-delay; longest b.example 3m10s retry-after"
-	if got := progressLine(live, 65*time.Second, now); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	live.Ready = 4
-	if got := progressLine(live, 65*time.Second, now); !strings.HasSuffix(got, "4 ready 7 waiting; longest b.example 3m10s retry-after") {
-		t.Errorf("with hosts that are ready: %s", got)
-	}
-	live.Paused = "low disk\x1b[31m"
-	if got := progressLine(live, 65*time.Second, now); !strings.HasSuffix(got, `PAUSED: low disk\x1b[31m`) {
-		t.Errorf("paused: %s", got)
+	if n := attempts(status); n != 5 {
+		t.Errorf("%d attempts, want 5", n)
 	}
 }
 
-// The progress line stays beneath what is written; without a terminal there is none, and no escape.
-func TestScreen(t *testing.T) {
-	var out bytes.Buffer
-	s := &screen{w: &out, live: true}
-	s.rewrite("one")
-	s.printf("log\n")
-	s.rewrite("one")
-	s.rewrite("two")
-	s.rewrite("")
-	s.printf("end\n")
-	want := eraseLine + "one" + eraseLine + "log\none" + eraseLine + "two" + eraseLine + "end\n"
-	if got := out.String(); got != want {
-		t.Errorf("got %q, want %q", got, want)
+func TestDescribePace(t *testing.T) {
+	for floor, want := range map[time.Duration]string{
+		0:                      "no pause between the requests to a host but what it asks for",
+		500 * time.Millisecond: "at most one request per host each 500ms; each host starts at 1s and speeds up as it bears",
+		2 * time.Second:        "at most one request per host each 2s, and fewer where a host does not bear that",
+	} {
+		if got := describePace(floor); got != want {
+			t.Errorf("describePace(%s) = %q, want %q", floor, got, want)
+		}
 	}
-	out.Reset()
-	plain := &screen{w: &out}
-	plain.rewrite("one")
-	plain.printf("log\n")
-	if got := out.String(); got != "log\n" {
-		t.Errorf("without a terminal: %q", got)
+	// It is the controller's own start.
+	var host ratectl.State
+	if d, _ := host.Interval(ratectl.Config{Floor: 500 * time.Millisecond, Ceiling: 30 * time.Second}); d != firstInterval {
+		t.Errorf("a host starts at %s, and the user is told %s", d, firstInterval)
+	}
+}
+
+func TestSignalsHeard(t *testing.T) {
+	begin := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	type heard struct {
+		signal os.Signal
+		after  time.Duration // from the first
+	}
+	for _, c := range []struct {
+		name    string
+		signals []heard
+		want    []int
+	}{
+		{"one", []heard{{os.Interrupt, 0}}, []int{1}},
+		{"passed on by a wrapper", []heard{{os.Interrupt, 0}, {os.Interrupt, 149 * time.Millisecond}}, []int{1, 0}},
+		{"twice", []heard{{os.Interrupt, 0}, {os.Interrupt, 150 * time.Millisecond}}, []int{1, 2}},
+		{"twice, each passed on", []heard{{os.Interrupt, 0}, {os.Interrupt, 1}, {os.Interrupt, time.Second}, {os.Interrupt, time.Second + 1}}, []int{1, 0, 2, 0}},
+		{"another signal", []heard{{os.Interrupt, 0}, {syscall.SIGTERM, 1}}, []int{1, 2}},
+	} {
+		var h signalsHeard
+		for i, s := range c.signals {
+			if got := h.count(s.signal, begin.Add(s.after)); got != c.want[i] {
+				t.Errorf("%s: signal %d counts as %d, want %d", c.name, i, got, c.want[i])
+			}
+		}
 	}
 }
 
@@ -156,6 +178,16 @@ func TestWords(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := count(n); got != want {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 9999: "9999", 56789: "56k", 9_999_999: "9999k", 12_345_678: "12M", 5e12: "5000G"} {
+		if got := roughly(n); got != want {
+			t.Errorf("roughly(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 hosts", 1: "1 host", 2: "2 hosts", 1000: "1,000 hosts"} {
+		if got := plural(n, "host"); got != want {
+			t.Errorf("plural(%d) = %s, want %s", n, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{

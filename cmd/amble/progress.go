@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"amble/configs"
+	"amble/ratectl"
 	"amble/scheduler"
 )
 
@@ -18,7 +21,7 @@ const (
 
 // showProgress writes a line that is rewritten on a terminal, and a plain one now and then elsewhere. It returns when
 // ended is closed.
-func showProgress(ended <-chan struct{}, s *screen, crawl *scheduler.Crawl) {
+func showProgress(ended <-chan struct{}, s *screen, crawl *scheduler.Crawl, cfg configs.Config) {
 	began := time.Now()
 	next := firstLine
 	if s.live {
@@ -32,42 +35,84 @@ func showProgress(ended <-chan struct{}, s *screen, crawl *scheduler.Crawl) {
 			s.rewrite("")
 			return
 		case now := <-timer.C:
-			line := progressLine(crawl.Live(), now.Sub(began), now)
+			fields := progressFields(crawl.Live(), cfg, now.Sub(began), now)
 			if s.live {
-				s.rewrite(line)
+				s.show(fields)
 				timer.Reset(rewriting)
 				continue
 			}
-			s.printf("%s\n", line)
+			s.printf("%s\n", fit(fields, math.MaxInt))
 			timer.Reset(plainLines)
 		}
 	}
 }
 
-// progressLine says what goes on: how much is done, how fast, what is left, and for whom the crawl waits and why.
-func progressLine(l scheduler.Live, elapsed time.Duration, now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s pages %.1f/s %s queued", clock(elapsed), count(l.Pages), l.PagesPerSecond, count(l.Queued))
+// progressFields say what goes on, the most important first: how much is done, how fast, what is left, for whom the
+// crawl waits and why, and the rest.
+func progressFields(l scheduler.Live, cfg configs.Config, elapsed time.Duration, now time.Time) []field {
+	fields := []field{{plural(l.Pages, "page")}, {fmt.Sprintf("%.1f/s", l.PagesPerSecond)}, {count(l.Queued) + " queued", roughly(l.Queued) + " queued"}}
+	switch {
+	case l.Paused != "":
+		fields = append(fields, field{"PAUSED: " + printable(l.Paused), "PAUSED"})
+	case l.Ready == 0 && l.NextHost != "":
+		// What is known may be a second old, and the host's time come since.
+		wait, why := "waits", causeWords(l.NextCause)
+		if d := l.NextStart.Sub(now); d > 0 {
+			wait += " " + span(d)
+		}
+		forms := field{wait + " for " + l.NextHost, wait}
+		if why != "" {
+			forms = field{forms[0] + " (" + why + ")", wait + " (" + why + ")", wait}
+		}
+		fields = append(fields, forms)
+	}
 	if l.Failed > 0 {
-		fmt.Fprintf(&b, " %s failed", count(l.Failed))
+		fields = append(fields, field{count(l.Failed) + " failed"})
 	}
+	if limits := describeLimits(cfg); limits != "" {
+		fields = append(fields, field{"limit " + limits})
+	}
+	fields = append(fields, field{size(l.Bytes)}, field{clock(elapsed)})
 	if l.InFlight > 0 {
-		fmt.Fprintf(&b, " %d in flight", l.InFlight)
+		fields = append(fields, field{fmt.Sprintf("%d in flight", l.InFlight)})
 	}
-	fmt.Fprintf(&b, " %d ready %d waiting", l.Ready, l.Waiting)
-	if l.Paused != "" {
-		fmt.Fprintf(&b, "; PAUSED: %s", printable(l.Paused))
-		return b.String()
-	}
-	if l.Ready == 0 && l.NextHost != "" {
-		fmt.Fprintf(&b, ": %s %s %s", l.NextHost, span(l.NextStart.Sub(now)), l.NextCause)
-	}
-	if len(l.WaitingFor) > 0 {
+	fields = append(fields, field{fmt.Sprintf("hosts: %d ready, %d waiting", l.Ready, l.Waiting)})
+	if len(l.WaitingFor) > 0 && l.Paused == "" {
 		if w := l.WaitingFor[0]; l.Ready > 0 || w.Host != l.NextHost {
-			fmt.Fprintf(&b, "; longest %s %s %s", w.Host, span(w.Until.Sub(now)), w.Cause)
+			longest := fmt.Sprintf("longest %s for %s", span(w.Until.Sub(now)), w.Host)
+			if why := causeWords(w.Cause); why != "" {
+				longest += " (" + why + ")"
+			}
+			fields = append(fields, field{longest})
 		}
 	}
-	return b.String()
+	return fields
+}
+
+// causeWords says why a host waits, for people: "" where that is its usual pace.
+func causeWords(cause string) string {
+	if words, ok := causes[ratectl.Cause(cause)]; ok {
+		return words
+	}
+	return cause
+}
+
+var causes = map[ratectl.Cause]string{
+	ratectl.CauseStart: "", ratectl.CauseFloor: "", ratectl.CauseProbe: "", ratectl.CauseRecover: "", ratectl.CauseSteady: "",
+	ratectl.CauseRetryAfter: "Retry-After", ratectl.CauseRateLimit: "RateLimit", ratectl.CauseLimited: "asked to slow down",
+	ratectl.CauseBlocked: "blocks the crawler", ratectl.CauseLatency: "slow answers", ratectl.CauseTail: "some slow answers",
+	ratectl.CauseFailures: "cannot connect", ratectl.CauseShared: "shared limit", ratectl.CauseOverride: "pace set by hand",
+}
+
+// moment is a time of day for people, with its zone.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
+// plural is a number and what it counts: "1 host", "2,000 hosts".
+func plural(n int64, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + one + "s"
 }
 
 // clock is an elapsed time as 1:02:03 or 02:03.
@@ -99,6 +144,18 @@ func count(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// roughly is a number in at most five characters, below 10^15.
+func roughly(n int64) string {
+	unit := ""
+	for _, u := range []string{"k", "M", "G", "T"} {
+		if n < 10_000 {
+			break
+		}
+		n, unit = n/1000, u
+	}
+	return fmt.Sprint(n) + unit
 }
 
 // size is a number of bytes in the unit people read.

@@ -102,6 +102,7 @@ with nothing lost, and what was fetched is kept as WARC and exports into other t
   amble export --format jsonl -o pages.jsonl            use what was fetched`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       versionText(c),
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -110,13 +111,11 @@ with nothing lost, and what was fetched is kept as WARC and exports into other t
 			if strings.ContainsAny(args[0], ".:/") {
 				return usagef("%q is no command: write `amble crawl %s`", args[0], args[0])
 			}
-			message := fmt.Sprintf("%q is no command", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				message += fmt.Sprintf(" (did you mean %q?)", near[0])
-			}
-			return usagef("%s; `amble help` lists them", message)
+			return noCommand(cmd, args[0])
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetOut(c.stdout)
 	root.SuggestionsMinimumDistance = 2
 	job := defaultJob
 	if j := c.getenv("AMBLE_JOB"); j != "" {
@@ -130,20 +129,24 @@ with nothing lost, and what was fetched is kept as WARC and exports into other t
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
 	root.AddCommand(
 		newCrawlCommand(c), newResumeCommand(c), newExportCommand(c), newStatusCommand(c), newShowCommand(c),
-		newRobotsCommand(c), newCanonCommand(c), newLinksCommand(c), newDemoCommand(c), newConfigCommand(c),
-		newVersionCommand(c),
+		newRobotsCommand(c), newCanonCommand(c), newLinksCommand(c), newSimulateCommand(c), newDemoCommand(c),
+		newConfigCommand(c), newVersionCommand(c),
 	)
+	for _, name := range commandsNotYet {
+		root.AddCommand(newNotYetCommand(name))
+	}
+	root.SetHelpCommand(newHelpCommand())
+	nameShells(root)
 	return root
 }
 
-// args makes a cobra argument check a usage error.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w; see `%s --help`", err, cmd.CommandPath())
-		}
-		return nil
+// noCommand answers what is not one, with the nearest command.
+func noCommand(root *cobra.Command, name string) error {
+	message := fmt.Sprintf("%q is no command", name)
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		message += fmt.Sprintf(" (did you mean %q?)", near[0])
 	}
+	return usagef("%s; `amble help` lists them", message)
 }
 
 func (c *cli) getenv(name string) string {

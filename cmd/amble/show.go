@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,9 @@ func newShowCommand(c *cli) *cobra.Command {
 		Use:   "show URL [--headers|--body|--text]",
 		Short: "Show the newest capture of a URL",
 		Long: `Show the newest capture of a URL: by default what is known of it and its headers, as received; --body is the body,
-decoded, byte for byte; --text is the readable text of an HTML page.`,
+decoded, byte for byte; --text is the readable text of an HTML page. Without a scheme it is https, then http.`,
+		Example: `  amble show https://example.org/
+  amble show example.org/about --text`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), c, o, args[0]) },
 	}
@@ -37,10 +40,7 @@ decoded, byte for byte; --text is the readable text of an HTML page.`,
 }
 
 func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
-	if !hasScheme.MatchString(ref) {
-		ref = "https://" + ref
-	}
-	u, err := canon.Parse(ref)
+	urls, err := shownURLs(ref)
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -52,12 +52,13 @@ func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
 	if err != nil {
 		return err
 	}
-	entry, captures, err := newest(ctx, r, u.String())
+	entry, captures, err := newest(ctx, r, urls)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return err
 	}
 	if captures == 0 {
-		return fmt.Errorf("%s is not in the archive of %s; `amble export%s --format urls` lists what is", u, c.job, c.jobFlag())
+		return fmt.Errorf("%s is not in the archive of %s; `amble export%s --format urls` lists what is",
+			strings.Join(urls, " or "), c.job, c.jobFlag())
 	}
 	// Reading goes on from the entry's own segment, which the search has passed.
 	if r, err = storage.OpenReader(c.job, &status.Archive); err != nil {
@@ -80,24 +81,47 @@ func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
 	return errors.Join(err, rec.Payload.Close(), r.Close())
 }
 
-// newest finds the last capture of a URL, and how many there are.
-func newest(ctx context.Context, r *storage.Reader, url string) (last storage.Entry, captures int, err error) {
+// shownURLs is the URL that is meant, or the two that it can be without a scheme, the likelier first.
+func shownURLs(ref string) ([]string, error) {
+	refs := []string{ref}
+	if !hasScheme.MatchString(ref) {
+		refs = []string{"https://" + ref, "http://" + ref}
+	}
+	var urls []string
+	for _, r := range refs {
+		u, err := canon.Parse(r)
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, u.String())
+	}
+	return urls, nil
+}
+
+// newest finds the last capture of the first of some URLs that was captured, and how many there are.
+func newest(ctx context.Context, r *storage.Reader, urls []string) (storage.Entry, int, error) {
+	last, captures := make([]storage.Entry, len(urls)), make([]int, len(urls))
 	for ctx.Err() == nil {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return last, captures, nil
+			for i, n := range captures {
+				if n > 0 {
+					return last[i], n, nil
+				}
+			}
+			return storage.Entry{}, 0, nil
 		}
 		if err != nil {
-			return last, captures, err
+			return storage.Entry{}, 0, err
 		}
-		if e.URL == url {
-			captures++
-			if captures == 1 || !e.Time.Before(last.Time) {
-				last = e
+		if i := slices.Index(urls, e.URL); i >= 0 {
+			captures[i]++
+			if captures[i] == 1 || !e.Time.Before(last[i].Time) {
+				last[i] = e
 			}
 		}
 	}
-	return last, captures, ctx.Err()
+	return storage.Entry{}, 0, ctx.Err()
 }
 
 func describeCapture(c *cli, e *storage.Entry, rec *storage.Record, captures int) {
@@ -111,7 +135,7 @@ func describeCapture(c *cli, e *storage.Entry, rec *storage.Record, captures int
 	if m.Title != "" {
 		row("title", "%q", m.Title)
 	}
-	row("body", "%d bytes decoded, %d as received", m.Bytes, rec.PayloadBytes)
+	row("body", "%s decoded, %d as received", plural(m.Bytes, "byte"), rec.PayloadBytes)
 	if rec.Truncated != "" {
 		row("cut", "%s", rec.Truncated)
 	}

@@ -54,7 +54,7 @@ An objection is a 429, a 503, a block, a timeout or a reset. More than 100 % thr
 	f := cmd.Flags()
 	f.StringVar(&o.plant, "plant", "all", "the simulated hosts, `NAME`s with commas between")
 	f.StringVar(&o.controller, "controller", sim.Amble, "who sets the pace, `NAME`s with commas between, or all")
-	f.IntVar(&o.runs, "runs", 5, "`N` runs of each, with a seed each")
+	f.IntVar(&o.runs, "runs", 5, "`N` runs of each, with a seed each; one of each with --family")
 	f.Uint64Var(&o.seed, "seed", 1, "the first seed, `N`")
 	f.BoolVar(&o.json, "json", false, "one JSON object a run")
 	f.BoolVar(&o.trace, "trace", false, "write one run step by step; -v: every request")
@@ -199,19 +199,23 @@ func simulateOne(c *cli, o *simulateOptions, plants []sim.Plant, controllers []s
 	var steps []sim.Step
 	result := j.Run(func(s sim.Step) { steps = append(steps, s) })
 	if o.plot != "" {
-		title := fmt.Sprintf("%s (%s), %s, seed %d: %.1f %% of the polite pace, %.2f objections in 1,000, %.0f s/h overloaded",
-			j.Plant.Name, j.Plant.About, j.Controller.Name, j.Seed, result.Throughput, result.Objections, result.Overload)
+		title := fmt.Sprintf("%s on plant %s, seed %d", j.Controller.Name, j.Plant.Name, j.Seed)
+		about := fmt.Sprintf("%s; %.1f %% of the polite pace, %.2f objections in 1,000, %.0f s/h overloaded",
+			j.Plant.About, result.Throughput, result.Objections, result.Overload)
 		f, err := os.Create(o.plot)
 		if err != nil {
 			return fmt.Errorf("--plot: %w", err)
 		}
-		if err := errors.Join(sim.Plot(f, title, steps, j.Plant.Span), f.Close()); err != nil {
+		if err := errors.Join(sim.Plot(f, title, about, steps, j.Plant.Span), f.Close()); err != nil {
 			return fmt.Errorf("--plot %s: %w", o.plot, err)
 		}
 		c.notef("drawn into %s", o.plot)
 	}
-	if o.trace {
+	switch {
+	case o.trace:
 		return writeTrace(c.stdout, steps, c.verbose)
+	case o.json:
+		return writeRuns(c, []sim.Result{result})
 	}
 	return simulateTable(c.stdout, []sim.Plant{j.Plant}, []sim.Result{result}, 1)
 }

@@ -53,7 +53,7 @@ func runStatus(_ context.Context, c *cli, o *statusOptions) error {
 		c.notef("check: %s", printable(f.Error()))
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%s: %d faults", c.job, len(faults))
+		return fmt.Errorf("%s: %s", c.job, plural(int64(len(faults)), "fault"))
 	}
 	c.notef("check: no fault")
 	return nil
@@ -72,7 +72,7 @@ func writeStatus(c *cli, s scheduler.Status, live bool, now time.Time) {
 	}
 	row("job", "%s", c.job)
 	row("state", "%s", state)
-	row("pages", "%s, %s failed, %s pending, on %s hosts", count(s.Pages), count(s.Failed), count(s.Queued), count(s.Hosts))
+	row("pages", "%s, %s failed, %s pending, on %s", count(s.Pages), count(s.Failed), count(s.Queued), plural(s.Hosts, "host"))
 	row("requests", "%s, %s", count(s.Requests), size(s.Bytes))
 	row("seeds", "%s captured, %s failed, %s pending", count(s.Seeds.Captured), count(s.Seeds.Failed), count(s.Seeds.Pending))
 	if skipped := tally(s.Skipped); skipped != "" {
@@ -82,7 +82,7 @@ func writeStatus(c *cli, s scheduler.Status, live bool, now time.Time) {
 		row("classes", "%s", classes)
 	}
 	if s.NextHost != "" && s.Queued > 0 {
-		row("next", "%s at %s (%s)", s.NextHost, s.NextStart.Local().Format(time.DateTime), s.NextCause)
+		row("next", "%s", nextStart(s))
 	}
 	if !live {
 		fmt.Fprintln(c.stdout, goOn(c, s))

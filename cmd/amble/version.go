@@ -13,8 +13,12 @@ func newVersionCommand(c *cli) *cobra.Command {
 		Short: "Print the version",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(c.stdout, "amble %s (%s, %s/%s)\n", c.version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(c.stdout, versionText(c))
 			return err
 		},
 	}
+}
+
+func versionText(c *cli) string {
+	return fmt.Sprintf("amble %s (%s, %s/%s)", c.version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

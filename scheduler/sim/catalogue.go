@@ -90,7 +90,7 @@ func stepping() Plant {
 	return p
 }
 
-// Choose picks by name from a list; "all" and "" pick everything. names is separated by commas.
+// Choose picks from a list by names with commas between; "all" and "" pick everything. what is said of a name that is unknown.
 func Choose[T any](all []T, name func(T) string, names, what string) ([]T, error) {
 	if names == "" || names == "all" {
 		return all, nil

@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -12,13 +14,16 @@ var polite = map[string]float64{
 	"f": 1.36, "f2": 1.89, "g": 1.21, "h": 1.98, "j": 0.94, "k": 1.78,
 }
 
+// slow is set under the race detector, which takes ten times as long and has nothing to find in arithmetic.
+var slow bool
+
 func TestOracle(t *testing.T) {
-	plants := Plants()
+	plants := slices.DeleteFunc(Plants(), func(p Plant) bool { return slow && strings.Contains("cde", p.Name) })
 	found, err := All(context.Background(), len(plants), func(i int) ideal { return plants[i].oracle.get() }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plants) != len(polite) {
+	if !slow && len(plants) != len(polite) {
 		t.Fatalf("%d plants", len(plants))
 	}
 	for i, p := range plants {

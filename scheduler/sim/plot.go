@@ -19,11 +19,11 @@ const (
 	laneGap    = 40
 	tickHeight = 60 // the lane of objections
 	plotStyle  = `<style>
-svg{background:#fff;color:#222;font:13px system-ui,sans-serif}
-text{fill:currentColor}.soft{fill:#666}.grid{stroke:#ddd;stroke-width:1}.frame{fill:none;stroke:#999}
+svg{color:#222;font:13px system-ui,sans-serif}
+.page{fill:#fff}text{fill:currentColor}.soft{fill:#666}.grid{stroke:#ddd;stroke-width:1}.frame{fill:none;stroke:#999}
 .interval{fill:none;stroke:#0b62c4;stroke-width:1.6;stroke-linejoin:round}.latency{fill:none;stroke:#0f8a5f;stroke-width:1.2}
 .objection{fill:none;stroke:#c4261d;stroke-width:1.6}
-@media (prefers-color-scheme:dark){svg{background:#15181c;color:#e6e6e6}.soft{fill:#9aa0a6}.grid{stroke:#333a41}
+@media (prefers-color-scheme:dark){svg{color:#e6e6e6}.page{fill:#15181c}.soft{fill:#9aa0a6}.grid{stroke:#333a41}
 .frame{stroke:#5f6770}.interval{stroke:#6fb1ff}.latency{stroke:#4fd1a1}.objection{stroke:#ff7b72}}
 </style>`
 )
@@ -59,7 +59,7 @@ func Plot(w io.Writer, title, about string, steps []Step, span time.Duration) er
 		return plotLeft + (plotWidth-plotLeft-plotRight)*min(max(t.Seconds()/span.Seconds(), 0), 1)
 	}
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, plotWidth, height, html.EscapeString(title))
-	fmt.Fprintf(out, "\n%s\n<text x=\"%d\" y=\"26\" font-size=\"17\">%s</text>", plotStyle, plotLeft, html.EscapeString(title))
+	fmt.Fprintf(out, "\n%s\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/><text x=\"%d\" y=\"26\" font-size=\"17\">%s</text>", plotStyle, plotLeft, html.EscapeString(title))
 	fmt.Fprintf(out, "<text class=\"soft\" x=\"%d\" y=\"47\">%s</text>\n", plotLeft, html.EscapeString(about))
 	minutes := minutesApart(span)
 	for t := time.Duration(0); t <= span; t += minutes {

@@ -6,7 +6,8 @@
 //   - warc: the captures that were chosen, robots.txt and sitemaps among them, in the order of the archive. The gzip
 //     members are copied byte for byte. Before them stand a warcinfo record of the file's own and, ahead of the first
 //     capture of each segment, that segment's. A name that does not end in .gz gets the records uncompressed.
-//   - jsonl: a JSON object a line, every key on every line.
+//   - jsonl: a JSON object a line, every key on every line. Its host is the pace key of the crawl log: the host name, with
+//     its port when it is neither 80 nor 443.
 //   - csv: the same columns by RFC 4180, with a header line and CRLF. A text cell that begins with = + - @ or a tab gets
 //     an apostrophe before it: sites choose titles, and a spreadsheet would run them as formulas. Where the exact text
 //     matters, jsonl has it.

@@ -26,7 +26,7 @@ type Options struct {
 	// End is the committed end of the archive, where the export stops; nil: at the last whole capture.
 	End *storage.Ends
 
-	Host       string // exact host name or *.domain (its subdomains); comma list
+	Host       string // name (on any port), name:port, or *.domain (its subdomains); comma list
 	Status     string // "200", "2xx", "200,404", "300-399"
 	Mime       string // "text/html", "text/*", comma list
 	URL        *regexp.Regexp

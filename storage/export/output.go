@@ -56,6 +56,13 @@ func newOutput(opt *Options) (*output, error) {
 	if info, err := os.Stat(opt.Output); err == nil && info.IsDir() {
 		return nil, &OptionError{"--output", fmt.Sprintf("%s is a folder; name a file in it", opt.Output)}
 	}
+	if dir := filepath.Dir(opt.Output); dir != "." {
+		if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, &OptionError{"--output", fmt.Sprintf("there is no folder %s; make it, or name a file elsewhere", dir)}
+		} else if err == nil && !info.IsDir() {
+			return nil, &OptionError{"--output", fmt.Sprintf("%s is no folder; name a file elsewhere", dir)}
+		}
+	}
 	return o, o.refuse(o.name(0))
 }
 

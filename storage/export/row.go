@@ -25,7 +25,7 @@ type column struct {
 var columns = []column{
 	{name: "id", text: func(r *row) string { return r.rec.Meta.ID }},
 	{name: "url", text: func(r *row) string { return r.entry.URL }},
-	{name: "host", text: func(r *row) string { return r.rec.URL.Hostname() }},
+	{name: "host", text: func(r *row) string { return r.rec.URL.PaceKey() }},
 	{name: "fetched_at", text: func(r *row) string { return r.rec.Start.Format(warc.DateFormat) }},
 	{name: "status", number: func(r *row) int64 { return int64(r.rec.Status) }},
 	{name: "mime", text: func(r *row) string { return r.rec.Meta.MediaType }},

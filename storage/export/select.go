@@ -17,7 +17,7 @@ import (
 // selection decides which captures are exported.
 type selection struct {
 	pages    bool // no robots.txt, no sitemaps
-	hosts    []string
+	hosts    []hostFilter
 	statuses []statusRange
 	mimes    []string
 	url      *regexp.Regexp
@@ -67,23 +67,35 @@ func items(flag, list string) ([]string, error) {
 	return parts, nil
 }
 
-func parseHosts(list string) ([]string, error) {
+// hostFilter is an item of --host.
+type hostFilter struct {
+	name string // "." before a domain whose subdomains are meant
+	port string // "": any
+}
+
+func parseHosts(list string) (filters []hostFilter, err error) {
 	hosts, err := items("--host", list)
 	if err != nil {
 		return nil, err
 	}
-	for i, h := range hosts {
-		suffix, wild := strings.CutPrefix(h, "*.")
-		u, err := canon.Parse("http://" + suffix + "/")
-		if err != nil || suffix == "" || strings.ContainsAny(suffix, "/@?#*") || u.Host() != u.Hostname() || suffix[0] != '[' && strings.Contains(suffix, ":") {
-			return nil, &OptionError{"--host", fmt.Sprintf("%q is no host name; write example.com, or *.example.com for its subdomains", h)}
+	for _, h := range hosts {
+		name, wild := strings.CutPrefix(h, "*.")
+		u, err := canon.Parse("http://" + name + "/")
+		// A port that is the scheme's default is not in the canonical form, and is asked for all the same.
+		hasPort := strings.LastIndexByte(name, ':') > strings.LastIndexByte(name, ']')
+		if err != nil || name == "" || strings.ContainsAny(name, `/\@?#*`) || hasPort && (wild || strings.HasSuffix(name, ":")) {
+			return nil, &OptionError{"--host", fmt.Sprintf("%q is no host; write example.com, example.com:8080, or *.example.com for its subdomains", h)}
 		}
-		hosts[i] = u.Hostname()
+		f := hostFilter{name: u.Hostname()}
+		if hasPort {
+			f.port = u.Port()
+		}
 		if wild {
-			hosts[i] = "." + hosts[i]
+			f.name = "." + f.name
 		}
+		filters = append(filters, f)
 	}
-	return hosts, nil
+	return filters, nil
 }
 
 func parseStatuses(list string) ([]statusRange, error) {
@@ -171,9 +183,9 @@ func (s *selection) matchesHost(url string) bool {
 	if err != nil {
 		return false
 	}
-	host := u.Hostname()
+	host, port := u.Hostname(), u.Port()
 	for _, h := range s.hosts {
-		if h == host || h[0] == '.' && strings.HasSuffix(host, h) {
+		if (h.name == host || h.name[0] == '.' && strings.HasSuffix(host, h.name)) && (h.port == "" || h.port == port) {
 			return true
 		}
 	}

@@ -31,6 +31,9 @@ func TestFilters(t *testing.T) {
 	}{
 		{"none", Options{}, all},
 		{"host", Options{Host: "SUB.example.com"}, pick(3)},
+		{"port", Options{Host: "sub.example.com:8443"}, pick(3)},
+		{"another port", Options{Host: "sub.example.com:443"}, nil},
+		{"port of the scheme", Options{Host: "www.example.com:80"}, pick(0, 1, 2, 4, 5, 6)},
 		{"hosts", Options{Host: "sub.example.com, www.example.com"}, all},
 		{"subdomains", Options{Host: "*.example.com"}, all},
 		{"subdomains alone", Options{Host: "*.www.example.com"}, nil},
@@ -83,8 +86,10 @@ func TestBadOptions(t *testing.T) {
 		{Options{Format: "csv", Status: "20"}, "--status", "200"},
 		{Options{Format: "csv", Status: "0xx"}, "--status", "2xx"},
 		{Options{Format: "csv", Host: "http://a.example/"}, "--host", "*.example.com"},
-		{Options{Format: "csv", Host: "a.example:80"}, "--host", "example.com"},
-		{Options{Format: "csv", Host: "a.example:8080"}, "--host", "example.com"},
+		{Options{Format: "csv", Host: "a.example:"}, "--host", "example.com:8080"},
+		{Options{Format: "csv", Host: "a.example:x"}, "--host", "example.com:8080"},
+		{Options{Format: "csv", Host: "*.a.example:8080"}, "--host", "*.example.com"},
+		{Options{Format: "csv", Host: "me@a.example"}, "--host", "example.com"},
 		{Options{Format: "csv", Host: "a.*.example"}, "--host", "example.com"},
 		{Options{Format: "csv", Mime: "html"}, "--mime", "text/html"},
 		{Options{Format: "csv", Mime: "*/html"}, "--mime", "text/*"},
@@ -95,6 +100,7 @@ func TestBadOptions(t *testing.T) {
 		{Options{Format: "csv", ShardBytes: -1, Output: out}, "--shard-size", "negative"},
 		{Options{Format: "warc", Output: out + ".warc.zst"}, "--output", ".warc.gz"},
 		{Options{Format: "csv", Output: job}, "--output", "folder"},
+		{Options{Format: "csv", Output: filepath.Join(job, "nope", "o.csv")}, "--output", "there is no folder " + filepath.Join(job, "nope") + "; make it"},
 	}
 	for _, tt := range tests {
 		tt.opt.Stdout = io.Discard
