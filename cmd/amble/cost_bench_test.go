@@ -79,6 +79,22 @@ func TestCostBenchmark(t *testing.T) {
 					"--disable-security-limits", "-s0", "-I0", "-q", "-r99", "-n", "+127.1.*")
 			}})
 		}
+		if p, err := exec.LookPath("scrapy"); err == nil {
+			spider := filepath.Join(dir, "spider.py")
+			if err := os.WriteFile(spider, []byte(scrapySpider), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, contender{"Scrapy", func(run int) *exec.Cmd {
+				c := exec.Command(p, "runspider", spider, "-a", "seeds="+list, "-o", filepath.Join(dir, fmt.Sprintf("scrapy-%s-%d.jl", coding, run)))
+				for _, s := range []string{
+					"LOG_LEVEL=ERROR", "TELNETCONSOLE_ENABLED=False", "CONCURRENT_REQUESTS=100", "COOKIES_ENABLED=False", "RETRY_ENABLED=False",
+					"SCHEDULER_PRIORITY_QUEUE=scrapy.pqueues.DownloaderAwarePriorityQueue", "REACTOR_THREADPOOL_MAXSIZE=20", "ROBOTSTXT_OBEY=True",
+				} {
+					c.Args = append(c.Args, "-s", s)
+				}
+				return c
+			}})
+		}
 		cpu, wall, rss := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 		for run := range costRuns {
 			for _, c := range all {
@@ -134,6 +150,25 @@ func median(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
 }
+
+// scrapySpider follows the links of the seeds' hosts, with the settings that Scrapy's manual advises for broad crawls.
+const scrapySpider = `import scrapy
+from urllib.parse import urlsplit
+
+
+class Cost(scrapy.Spider):
+    name = "cost"
+
+    def __init__(self, seeds, **kw):
+        super().__init__(**kw)
+        self.start_urls = open(seeds).read().split()
+        self.allowed_domains = [urlsplit(u).hostname for u in self.start_urls]
+
+    def parse(self, response):
+        yield {"url": response.url, "title": response.css("title::text").get()}
+        for a in response.css("a::attr(href)"):
+            yield response.follow(a.get())
+`
 
 // costWeb serves the hosts from this process and returns their home pages.
 func costWeb(t *testing.T, gzipped bool) []string {
