@@ -283,6 +283,37 @@ func TestCutWhileOpen(t *testing.T) {
 	f.crash()
 }
 
+// TestKilledWhileItGrows: the file is in whole pages after each commit, and opens, however large it is.
+func TestKilledWhileItGrows(t *testing.T) {
+	for pages := range uint64(40_000) {
+		if n := growth(pages); n%pageSize != 0 || n < minGrowth || n > maxGrowth {
+			t.Fatalf("%d pages grow by %d bytes", pages, n)
+		}
+	}
+	f, path := create(t, anywhere())
+	f.file.db.NoSync = true
+	b := f.NewBatch()
+	seed(t, f, b, "http://a.example/")
+	commit(t, f, b)
+	for n := 0; n < 8<<20; {
+		b := f.NewBatch()
+		for range 37 {
+			s := fmt.Sprintf("http://a.example/%d/%s", n, longPath(900))
+			f.Admit(b, Candidate{URL: parse(t, s), Via: NoOrdinal, Hop: 'L'})
+			n += len(s)
+		}
+		commit(t, f, b)
+		info, err := os.Stat(path)
+		if err != nil || info.Size()%pageSize != 0 {
+			t.Fatalf("%d bytes, %v", info.Size(), err)
+		}
+	}
+	if err := f.crash(); err != nil {
+		t.Fatal(err)
+	}
+	reopen(t, path, anywhere())
+}
+
 // TestKilledFileOpens: without the mark of an orderly end, and with one that a later run has left inside, a file is whole.
 func TestKilledFileOpens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "amble.db")

@@ -228,8 +228,13 @@ const (
 // setGrowth sets the step for the next commit.
 func (f *file) setGrowth() {
 	if pages, ok := pagesInUse(f.os); ok {
-		f.db.AllocSize = min(max(int(min(pages, 1<<15))*(pageSize/8), minGrowth), maxGrowth)
+		f.db.AllocSize = growth(pages)
 	}
+}
+
+// growth is a number of whole pages: a size between two would be taken for a cut end.
+func growth(pages uint64) int {
+	return min(max(int(min(pages, 1<<15))/8*pageSize, minGrowth), maxGrowth)
 }
 
 // createFile makes a file with empty buckets under its name at once: it is written and synced under another name first,

@@ -196,6 +196,13 @@ func (c *core) pick(h *host, now time.Time) (*job, error) {
 			c.openBatch(now).finish(c.f, h.id, frontier.Result{
 				Ordinal: it.Ordinal, Outcome: frontier.Retry, Attempt: it.Attempt, Time: now, NotBefore: o.retry}, nil)
 		default:
+			if it.Flags&(frontier.FlagSitemap|frontier.FlagSeed) == frontier.FlagSitemap {
+				if h.sitemaps >= maxSitemaps {
+					c.skip(h, it, frontier.ReasonBudget, "", now)
+					continue
+				}
+				h.sitemaps++
+			}
 			if d := o.group.Decide(it.URL.RequestTarget()); !d.Allowed {
 				c.skip(h, it, frontier.ReasonRobots, fmt.Sprintf("line %d of its robots.txt forbids it: %s", d.Line, d.Rule), now)
 				continue
@@ -242,7 +249,7 @@ func (c *core) prepare(j *job) *job {
 	j.retries = c.cfg.Limits.Retries
 	j.req = fetcher.Request{URL: j.url, Own: j.host.own, Insecure: j.host.own && j.host.conf.Insecure}
 	if j.kind == jobRules {
-		j.product = c.cfg.Product
+		j.req.MaxBody = maxRulesBytes
 	}
 	if j.host.conf.User != "" && j.origin.host == j.host {
 		j.setBasicAuth(j.host.conf.User, j.host.conf.Password)

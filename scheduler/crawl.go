@@ -69,7 +69,7 @@ func Start(dir string, mode Mode, cfg Config, seeds []frontier.Seed, configYAML 
 	if mode == ModeOverwrite && begun {
 		// What somebody holds, or what never was a job, is not removed; a damaged one is.
 		f, _, err := openFrontier(dir, frontier.Options{})
-		if errors.Is(err, ErrJobLocked) || errors.Is(err, frontier.ErrForeign) {
+		if errors.Is(err, ErrJobLocked) || errors.Is(err, frontier.ErrForeign) || errors.Is(err, frontier.ErrNewer) {
 			return nil, err
 		}
 		if err == nil {
@@ -107,25 +107,17 @@ func openJob(dir string, fresh bool, cfg Config, seeds []frontier.Seed, configYA
 	}
 	undo = append(undo, f.Close)
 	c := &Crawl{dir: dir, cfg: cfg, front: f, ends: rec.Ends, abort: make(chan struct{}), started: time.Now()}
+	// The archive first: it refuses a database that is older than what lies beside it, before anything is cut.
+	c.archive, err = storage.Open(filepath.Join(dir, dirArchive), cfg.Archive, archiveEnds(rec.Ends))
+	if err != nil {
+		return nil, err
+	}
+	undo = append(undo, c.archive.Close)
 	c.log, err = openCrawlLog(dir, rec.Ends.Log, rec.Ends.LogEnd)
 	if err != nil {
 		return nil, err
 	}
 	undo = append(undo, c.log.close)
-	warc := filepath.Join(dir, dirArchive)
-	if rec.Ends.Segment == "" {
-		// Segments without a committed end hold nothing that counts.
-		if err := os.RemoveAll(warc); err != nil {
-			return nil, fmt.Errorf("begin the archive: %w", err)
-		}
-		c.archive, err = storage.Create(warc, cfg.Archive)
-	} else {
-		c.archive, err = storage.Open(warc, cfg.Archive, archiveEnds(rec.Ends))
-	}
-	if err != nil {
-		return nil, err
-	}
-	undo = append(undo, c.archive.Close)
 	spool := filepath.Join(dir, dirSpool)
 	if err := errors.Join(os.RemoveAll(spool), os.MkdirAll(spool, 0o700)); err != nil {
 		return nil, fmt.Errorf("make the spool folder: %w", err)

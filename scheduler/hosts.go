@@ -37,6 +37,8 @@ type host struct {
 	// resend: the last request died with its reused connection, and is made again at this turn.
 	resend bool
 	parks  int
+	// sitemaps is how many were asked for.
+	sitemaps int
 	// dead, when set, is why nothing of this host is fetched any more in this run.
 	dead frontier.Reason
 	// why says what is wrong with a host that does not connect.

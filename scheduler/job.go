@@ -46,6 +46,8 @@ type control struct {
 	Addr    string    `json:"addr"` // of the local API; empty: none
 }
 
+// jobState tells whether dir holds a job, and whether it was begun. Only what an interrupted creation can have left,
+// or a configuration that somebody put there, counts as not begun: it holds nothing that could be lost.
 func jobState(dir string) (exists, begun bool, err error) {
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err == nil {
 		return true, true, nil
@@ -59,15 +61,21 @@ func jobState(dir string) (exists, begun bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	if len(entries) == 0 {
-		return false, false, nil
-	}
 	for _, e := range entries {
-		if e.Name() == fileConfig || strings.HasPrefix(e.Name(), fileDBNew) {
-			return true, false, nil
+		switch name := e.Name(); {
+		case name == fileConfig || strings.HasPrefix(name, fileDBNew):
+			exists = true
+		case name == dirArchive || isCrawlLog(name):
+			return false, false, fmt.Errorf("%s holds a crawl, but its %s is missing: %w; put that file back, or export what was archived; a new crawl needs another folder (--job)", dir, fileDB, ErrJobForeign)
+		default:
+			return false, false, fmt.Errorf("%s is not empty and holds no job (no %s): %w; name another folder with --job", dir, fileDB, ErrJobForeign)
 		}
 	}
-	return false, false, fmt.Errorf("%s is not empty and holds no job (no %s): %w; name another folder with --job", dir, fileDB, ErrJobForeign)
+	return exists, false, nil
+}
+
+func isCrawlLog(name string) bool {
+	return strings.HasPrefix(name, "crawl") && strings.HasSuffix(name, ".jsonl")
 }
 
 // createJob makes the folder and a frontier with the seeds in it.
@@ -129,9 +137,12 @@ func removeJob(dir string) error {
 	if err != nil || !exists {
 		return err
 	}
+	if err := storage.Remove(filepath.Join(dir, dirArchive)); err != nil {
+		return fmt.Errorf("remove the old job: %w", err)
+	}
 	err = removeFrom(dir, func(name string) bool {
-		return slices.Contains([]string{fileStatus, fileControl, dirArchive, dirSpool, fileConfig}, name) ||
-			strings.HasPrefix(name, fileDBNew) || strings.HasPrefix(name, "crawl") && strings.HasSuffix(name, ".jsonl")
+		return slices.Contains([]string{fileStatus, fileControl, dirSpool, fileConfig}, name) ||
+			strings.HasPrefix(name, fileDBNew) || isCrawlLog(name)
 	})
 	if err == nil {
 		// Last: while the database is there the folder is a job, and the removal can be repeated.

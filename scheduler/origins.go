@@ -275,7 +275,13 @@ func (c *core) announced(o *origin, r *result, now time.Time) error {
 	if err != nil {
 		return nil
 	}
-	for _, ref := range r.rules.Sitemaps() {
+	refs := r.rules.Sitemaps()
+	if n := len(refs) - maxSitemaps; n > 0 {
+		c.event("robots", o.host.key, o.name, fmt.Sprintf("lists %d sitemaps, the last %d are left out", len(refs), n), now)
+		c.count.Skipped[frontier.ReasonBudget] += int64(n)
+		refs = refs[:maxSitemaps]
+	}
+	for _, ref := range refs {
 		u, err := base.Resolve(ref)
 		if err != nil {
 			continue

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"amble/fetcher/capture"
@@ -142,11 +143,24 @@ func (c *core) outlinks(r *result, now time.Time) {
 	}
 }
 
+// Sitemaps count for no page limit, so they have bounds of their own: sitemaps.org has no index within an index, and
+// a thousand files list fifty million pages.
+const (
+	maxIndexes  = 2
+	maxSitemaps = 1000 // of a host, in a run
+)
+
 // listed admits what a sitemap lists.
 func (c *core) listed(r *result, now time.Time) {
 	for _, e := range r.entries {
 		cand := follow(r.job.item, e.URL, hopSitemap, frontier.FlagListed)
 		if e.Sitemap {
+			if strings.Count(r.job.path, string(rune(hopSitemap))) > maxIndexes {
+				if c.skipSeen.add(e.URL.String()) {
+					c.count.Skipped[frontier.ReasonTrapDepth]++
+				}
+				continue
+			}
 			cand.Flags = frontier.FlagSitemap
 		}
 		cand.LastMod = e.LastMod

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"amble/storage"
 )
 
@@ -23,7 +25,7 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 	var wg sync.WaitGroup
 	w := &worker{
 		fetch: c.fetch, archive: c.archive, budget: c.budget, address: c.core.address,
-		product: c.cfg.Product, maxBody: c.cfg.Fetch.MaxBody,
+		product: c.cfg.Product, maxBody: c.cfg.Fetch.MaxBody, decoding: semaphore.NewWeighted(decodingBytes),
 	}
 	for range workers {
 		wg.Go(func() { // ends when jobs is closed
@@ -58,6 +60,7 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 	defer timer.Stop()
 	done, abort := ctx.Done(), c.abort
 	var drainBy, pausedSince time.Time
+	var draining bool
 	var statusErr error
 	for {
 		now := time.Now()
@@ -74,6 +77,10 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 		due, wake := core.closing(now)
 		if due {
 			toCommit <- core.closeBatch(now)
+		}
+		if core.end == endTime && !draining {
+			// The time is over for what is in flight too, as after a signal.
+			draining, drainBy = true, now.Add(drainTime)
 		}
 		if end := c.ended(now, pausedSince); end != "" {
 			return c.finish(now, end, toCommit, committed)
@@ -121,11 +128,17 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 			statusErr = err
 		case <-done:
 			done = nil
-			core.end = endSignal
-			drainBy = time.Now().Add(drainTime)
+			if core.end == "" {
+				core.end = endSignal
+			}
+			if !draining {
+				draining, drainBy = true, time.Now().Add(drainTime)
+			}
 		case <-abort:
 			abort = nil
-			core.end = endSignal
+			if core.end == "" {
+				core.end = endSignal
+			}
 			stopFetching()
 		}
 	}

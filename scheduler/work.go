@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"amble/fetcher"
 	"amble/fetcher/body"
 	"amble/fetcher/capture"
@@ -48,7 +50,6 @@ type job struct {
 	attempt int
 	retries int
 	resent  bool // it repeats one that died with its reused connection
-	product string
 	ticket  time.Time
 	req     fetcher.Request
 }
@@ -97,7 +98,16 @@ type worker struct {
 	address *addressPace
 	product string
 	maxBody int64
+	// decoding bounds the decoded bytes that all workers hold at once: a document, its UTF-8 form and its links take
+	// about four times that.
+	decoding *semaphore.Weighted
 }
+
+// decodingBytes is what decoding weighs in all. A body that may be larger than that waits until it is alone.
+const decodingBytes = 64 << 20
+
+// The most that is read of a robots.txt as received; robots.MaxBytes bounds it decoded (RFC 9309 section 2.5).
+const maxRulesBytes = 1 << 20
 
 var docs = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -118,14 +128,44 @@ func (w *worker) do(ctx context.Context, j *job) *result {
 		r.aborted = true
 		return r
 	}
-	if len(c.Head) > 0 && c.Local == nil {
-		r.err = w.read(r)
+	if len(c.Head) == 0 || c.Local != nil {
+		return r
 	}
+	weight := w.weight(j, c)
+	if w.decoding.Acquire(ctx, weight) != nil {
+		r.aborted = true
+		return r
+	}
+	defer w.decoding.Release(weight)
+	r.err = w.read(ctx, r)
 	return r
 }
 
+// weight is the most bytes that decoding the body can hold in memory.
+func (w *worker) weight(j *job, c *capture.Capture) int64 {
+	if c.Body == nil {
+		return 0
+	}
+	n := c.Body.Len()
+	if len(c.Header["Content-Encoding"]) > 0 {
+		n = max(n*maxCodingRatio, 1<<20)
+	}
+	return min(n, w.limit(j), decodingBytes)
+}
+
+// maxCodingRatio is body.Limits' default bound on decoded bytes per coded byte.
+const maxCodingRatio = 200
+
+// limit is the most decoded bytes that are wanted of a job's body.
+func (w *worker) limit(j *job) int64 {
+	if j.kind == jobRules {
+		return robots.MaxBytes
+	}
+	return w.maxBody
+}
+
 // read makes of a response what the loop and the archive need.
-func (w *worker) read(r *result) error {
+func (w *worker) read(ctx context.Context, r *result) error {
 	j, c := r.job, r.capture
 	contentType := c.Header.Get("Content-Type")
 	r.mime = charset.MediaType(contentType)
@@ -140,9 +180,13 @@ func (w *worker) read(r *result) error {
 		}
 	}
 	if c.Body != nil {
-		if err := w.readBody(r, contentType); err != nil {
+		if err := w.readBody(ctx, r, contentType); err != nil {
 			return err
 		}
+	}
+	if ctx.Err() != nil {
+		r.aborted = true
+		return nil
 	}
 	switch j.kind {
 	case jobRules:
@@ -159,9 +203,9 @@ func (w *worker) read(r *result) error {
 }
 
 // readBody decodes the body once: for the digest always, as a document where it is one.
-func (w *worker) readBody(r *result, contentType string) error {
+func (w *worker) readBody(ctx context.Context, r *result, contentType string) error {
 	j, c := r.job, r.capture
-	lim := body.Limits{MaxBytes: w.maxBody}
+	lim := body.Limits{MaxBytes: w.limit(j), MaxRatio: maxCodingRatio}
 	coding := c.Header.Values("Content-Encoding")
 	isDoc := r.mime == "" || charset.IsHTML(contentType, nil)
 	if j.kind == jobPage && !isDoc {
@@ -182,6 +226,7 @@ func (w *worker) readBody(r *result, contentType string) error {
 	r.meta.Bytes = int64(len(doc))
 	r.meta.ContentDigest = sha256.Sum256(doc)
 	switch {
+	case ctx.Err() != nil: // the caller drops it
 	case j.kind == jobRules:
 		if c.Class == capture.OK || c.Class == capture.TruncatedLength {
 			r.rules = robots.Parse(doc)

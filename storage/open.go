@@ -14,7 +14,7 @@ import (
 
 // Open goes on with the archive in dir: it cuts the open segment and its sidecar index back to ends, drops segments begun
 // after it, finishes those before it, and rebuilds a sidecar that is missing or does not fit. It fails with ErrDamaged
-// when a segment is shorter than ends, naming the file, and leaves everything as it is when it fails before the cut.
+// when a segment is shorter than ends, naming the file, or when more lies behind ends than a crash leaves, and leaves everything as it is when it fails before the cut.
 //
 // A finished segment that ends exactly at ends stays finished: the next Append begins another.
 func Open(dir string, opt Options, ends Ends) (*Archive, error) {
@@ -39,6 +39,9 @@ func (a *Archive) open(ends Ends) error {
 	}
 	// Everything that can be refused is, before anything is changed.
 	if err := checkOwn(a.dir, after); err != nil {
+		return err
+	}
+	if err := checkAge(a.dir, last, after, ends); err != nil {
 		return err
 	}
 	for _, s := range before {

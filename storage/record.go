@@ -54,8 +54,11 @@ func readRecord(p *readerPool, f io.ReaderAt, closer io.Closer, offset, length i
 	return rec, nil
 }
 
-func (rec *Record) readResponse(p *readerPool, f io.ReaderAt, offset, length int64) (id warc.ID, z *warc.Reader, err error) {
-	z = p.get(io.NewSectionReader(f, offset, length), offset)
+// readResponse reads as far as the payload, which the reader that it gives goes on with. Without an error the caller
+// puts that back.
+func (rec *Record) readResponse(p *readerPool, f io.ReaderAt, offset, length int64) (id warc.ID, _ *warc.Reader, err error) {
+	// Not a named result: an early return would set it to nil before the deferred put.
+	z := p.get(io.NewSectionReader(f, offset, length), offset)
 	defer func() {
 		if err != nil {
 			p.put(z)
@@ -149,7 +152,7 @@ func (rec *Record) readRest(p *readerPool, f io.ReaderAt, id warc.ID, from int64
 			rec.RequestHead = block
 		case warc.TypeMetadata:
 			parseMeta(block, rec)
-			return nil
+			return z.Finish() // its checksum too
 		default:
 			return &warc.SyntaxError{Offset: w.Offset, Msg: fmt.Sprintf("is %q, not the metadata", w.Type())}
 		}

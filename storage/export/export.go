@@ -36,6 +36,8 @@ type Options struct {
 	Body       bool                    // jsonl
 	ShardBytes int64                   // size of a file at which the next is begun, NAME-00000.SUFFIX and so on; 0: one file
 	Progress   func(done, total int64) // bytes of the archive; called at most once a second, and at the end
+	// Damaged is told of each capture that is left out since it cannot be read; the error names its file and offset.
+	Damaged func(err error)
 
 	// IncludeNoindex gives the bodies of pages that ask not to be indexed or archived, too.
 	IncludeNoindex bool
@@ -56,6 +58,8 @@ type Stats struct {
 	Files []string
 	// Withheld counts the bodies left out since their pages ask not to be indexed or archived.
 	Withheld int64
+	// Damaged counts the captures that were left out since they cannot be read.
+	Damaged int64
 }
 
 // OptionError is an option that cannot be used; it names the flag and says what can.
@@ -75,8 +79,9 @@ type format interface {
 }
 
 // Run exports the captures of the job in dir (JOB) up to the committed end. Files are written under a temporary name and
-// renamed when whole; when Run fails or ctx is cancelled, none is left. Options that cannot be used are an *OptionError;
-// an output that exists wraps fs.ErrExist.
+// renamed when whole; when Run fails or ctx is cancelled, none is left. A capture that is damaged is left out and counted
+// in Stats.Damaged: what is written is what could be read. Options that cannot be used are an *OptionError; an output
+// that exists wraps fs.ErrExist.
 func Run(ctx context.Context, jobDir string, opt Options) (Stats, error) {
 	stats, err := run(ctx, jobDir, opt)
 	if err != nil {
@@ -111,7 +116,7 @@ func run(ctx context.Context, jobDir string, opt Options) (stats Stats, err erro
 		p.pass++
 		sel.at = 0
 	}
-	out, err := newOutput(&opt)
+	out, err := newOutput(&opt, jobDir)
 	if err != nil {
 		return stats, err
 	}
@@ -126,6 +131,13 @@ func run(ctx context.Context, jobDir string, opt Options) (stats Stats, err erro
 		if counted {
 			stats.Captures++
 		}
+		if isDamage(err) {
+			stats.Damaged++
+			if opt.Damaged != nil {
+				opt.Damaged(err)
+			}
+			return nil
+		}
 		return err
 	})
 	if err == nil {
@@ -139,6 +151,23 @@ func run(ctx context.Context, jobDir string, opt Options) (stats Stats, err erro
 	}
 	stats.Files, stats.Bytes, err = out.commit()
 	return stats, err
+}
+
+// isDamage tells whether a capture could not be read, whatever else can be. A format finds that out before it writes.
+func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
+
+// verify reads what is left of the payload, for its length and its checksum.
+func verify(e *storage.Entry, rec *storage.Record) error {
+	_, err := io.Copy(io.Discard, rec.Payload)
+	return damage(e, err)
+}
+
+// damage says of an error of reading a payload where it happened.
+func damage(e *storage.Entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read archive: %w: %s at offset %d: %w", storage.ErrDamaged, e.Segment, e.Offset, err)
 }
 
 // each calls visit with every capture of the archive.

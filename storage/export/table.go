@@ -43,9 +43,12 @@ func (j *jsonlFormat) capture(r *storage.Reader, e *storage.Entry) (bool, error)
 		}
 	}
 	if j.opt.Body {
-		if err := j.body(rec); err != nil {
+		if err := j.body(e, rec); err != nil {
 			return false, err
 		}
+	}
+	if err := verify(e, rec); err != nil {
+		return false, err
 	}
 	j.line.WriteString("}\n")
 	if err := j.out.begin(int64(j.line.Len())); err != nil {
@@ -77,14 +80,17 @@ func (j *jsonlFormat) string(s string) error {
 }
 
 // body writes the decoded body: as text in UTF-8 in "body", anything else in "body_base64".
-func (j *jsonlFormat) body(rec *storage.Record) error {
+func (j *jsonlFormat) body(e *storage.Entry, rec *storage.Record) error {
 	var text, coded string
 	if !j.opt.IncludeNoindex && withheld(rec) {
+		if err := verify(e, rec); err != nil {
+			return err
+		}
 		j.stats.Withheld++
 	} else {
 		doc, err := j.decode(rec)
 		if err != nil {
-			return err
+			return damage(e, err)
 		}
 		if isText(rec.Meta.MediaType, doc) {
 			name := rec.Meta.Charset
@@ -179,7 +185,10 @@ func (c *csvFormat) capture(r *storage.Reader, e *storage.Entry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_ = rec.Payload.Close() // not read
+	defer func() { _ = rec.Payload.Close() }() // only read
+	if err := verify(e, rec); err != nil {
+		return false, err
+	}
 	row := &row{entry: e, rec: rec}
 	if err := c.line(func(col *column) string {
 		if col.number != nil {

@@ -23,6 +23,9 @@ type warcFormat struct {
 }
 
 func (w *warcFormat) capture(r *storage.Reader, e *storage.Entry) (bool, error) {
+	if err := verifyRecords(r, e); err != nil {
+		return false, err
+	}
 	w.out.header = w.warcinfo
 	if err := w.out.begin(e.End() - e.Offset); err != nil {
 		return false, err
@@ -43,6 +46,16 @@ func (w *warcFormat) capture(r *storage.Reader, e *storage.Entry) (bool, error) 
 	}
 	defer func() { _ = members.Close() }() // only read
 	return true, w.copy(members)
+}
+
+// verifyRecords reads the records of a capture, with their checksums.
+func verifyRecords(r *storage.Reader, e *storage.Entry) error {
+	rec, err := r.Record(e)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rec.Payload.Close() }() // only read
+	return verify(e, rec)
 }
 
 // warcinfo begins a file.
