@@ -54,8 +54,8 @@ type core struct {
 	dirty     []*host
 	flushed   time.Time
 	skipSeen  recent
-	// seedsLost and parksSaid count what the user was told of, so that there is an end to it.
-	seedsLost, parksSaid int
+	// said counts what the user was told of, by kind, so that there is an end to it.
+	said map[notice]int
 
 	resumed bool
 	// hostsAtStart is how many hosts earlier runs knew.

@@ -158,7 +158,7 @@ func openJob(dir string, fresh bool, cfg Config, seeds []frontier.Seed, configYA
 func newCore(cfg Config, f *frontier.Frontier, a *storage.Archive, count counters, resumed bool, now time.Time) *core {
 	c := &core{
 		cfg: cfg, f: f, archive: a, count: count, resumed: resumed, began: now, flushed: now,
-		address: newAddressPace(cfg.AddressInterval), seeds: f.Seeds(), seedFloor: map[string]time.Duration{},
+		address: newAddressPace(cfg.AddressInterval), seeds: f.Seeds(), seedFloor: map[string]time.Duration{}, said: map[notice]int{},
 		notify: cfg.Notify, hostsAtStart: f.Hosts(),
 	}
 	allOwn, anyOwn := true, false

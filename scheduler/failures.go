@@ -88,8 +88,8 @@ func (c *core) unconnected(j *job, cap *capture.Capture, now time.Time) string {
 	}
 	h.parks++
 	h.next, h.cause = now.Add(pause), ratectl.CauseFailures
-	if c.parksSaid++; h.parks == 1 && c.parksSaid <= maxSaid {
-		c.say(fmt.Sprintf("%s: %s; tried again in %s", quote(h.key), h.why, pause))
+	if h.parks == 1 {
+		c.say(ofHost, fmt.Sprintf("%s: %s; tried again in %s", quote(h.key), h.why, pause))
 	}
 	c.event("park", h.key, j.origin.name, fmt.Sprintf("%s: tried again in %s", cap.Class, pause), now)
 	return "parked"

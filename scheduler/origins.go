@@ -250,10 +250,8 @@ func (c *core) rulesUnreachable(o *origin, retryAfter, now time.Time) {
 		o.retry = retryAfter
 	}
 	if o.failures++; o.failures == 1 {
-		if c.parksSaid++; c.parksSaid <= maxSaid {
-			c.say(fmt.Sprintf("robots.txt of %s cannot be read (%s), so nothing of it is fetched; asked again in %s",
-				quote(o.name), o.why, o.retry.Sub(now).Round(time.Second)))
-		}
+		c.say(ofHost, fmt.Sprintf("robots.txt of %s cannot be read (%s), so nothing of it is fetched; asked again in %s",
+			quote(o.name), o.why, o.retry.Sub(now).Round(time.Second)))
 	}
 	c.event("robots", o.host.key, o.name, "unreachable: nothing of it is fetched until "+logTime(o.retry), now)
 }

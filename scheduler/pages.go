@@ -138,7 +138,7 @@ func (c *core) outlinks(r *result, now time.Time) {
 		c.event("outlinks", it.URL.PaceKey(), it.URL.Origin(),
 			fmt.Sprintf("%s has more than %d links: %d are left out", it.URL, links.MaxOutlinks, n), now)
 		if c.skipSeen.add("outlinks of " + it.URL.PaceKey()) {
-			c.say(fmt.Sprintf("%s has more than %d links: %d are left out (skipped: memory)", quote(it.URL.String()), links.MaxOutlinks, n))
+			c.say(ofPage, fmt.Sprintf("%s has more than %d links: %d are left out (skipped: memory)", quote(it.URL.String()), links.MaxOutlinks, n))
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (c *core) redirected(it frontier.Item, to canon.URL, now time.Time) {
 	s.URL, s.Implied, s.TryHTTP = to, int64(it.Seed), false
 	if canon.RegistrableDomain(to.Hostname()) != canon.RegistrableDomain(it.URL.Hostname()) {
 		s.Scope = frontier.ScopePage
-		c.say("the seed " + quote(it.URL.String()) + " redirects to another site; of it only " + quote(to.String()) + " is fetched: give it as a seed to crawl it")
+		c.say(ofSeed, "the seed "+quote(it.URL.String())+" redirects to another site; of it only "+quote(to.String())+" is fetched: give it as a seed to crawl it")
 		c.event("seed-redirect", it.URL.PaceKey(), it.URL.Origin(), "to another site, fetched alone: "+to.String(), now)
 	}
 	if c.seedDepth(it.Seed) >= maxSeedRedirects {
@@ -246,13 +246,5 @@ func (c *core) seedEnded(it frontier.Item, lost string) {
 		return
 	}
 	c.count.Seeds.Failed++
-	switch c.seedsLost++; {
-	case c.seedsLost <= maxSaid:
-		c.say(fmt.Sprintf("seed %s was not captured: %s", quote(c.seedURL(it.Seed)), lost))
-	case c.seedsLost == maxSaid+1:
-		c.say("more seeds were not captured; " + crawlLogName + " has each reason")
-	}
+	c.say(ofSeed, fmt.Sprintf("seed %s was not captured: %s", quote(c.seedURL(it.Seed)), lost))
 }
-
-// maxSaid is how many lines of one kind are said in a run.
-const maxSaid = 20

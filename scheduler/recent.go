@@ -1,9 +1,6 @@
 package scheduler
 
-import (
-	"fmt"
-	"hash/maphash"
-)
+import "hash/maphash"
 
 // recent remembers about the last 65,536 distinct strings in 512 KiB, so that what stands on every page of a site
 // is counted once.
@@ -24,14 +21,4 @@ func (r *recent) add(s string) bool {
 	}
 	r.table[i] = h
 	return true
-}
-
-// quote makes text from a site fit for a terminal: one line, nothing unprintable.
-func quote(s string) string { return fmt.Sprintf("%+q", s) }
-
-// say tells the user something that cannot wait for the end.
-func (c *core) say(msg string) {
-	if c.notify != nil {
-		c.notify(msg)
-	}
 }

@@ -117,13 +117,13 @@ func (c *Crawl) run(ctx context.Context) (err error) {
 			paused := scarcity(c.dir, c.cfg.MinFreeDisk, c.cfg.MinFreeMemory, core.paused != "")
 			if paused != "" && core.paused == "" {
 				pausedSince = now
-				core.say("paused: " + paused + "; it goes on by itself when there is more")
+				core.say(ofCrawl, "paused: "+paused+"; it goes on by itself when there is more")
 			}
 			core.paused = paused
 			c.show(now)
 			err := c.Live().Status.write(c.dir, false)
 			if err != nil && statusErr == nil {
-				core.say(err.Error()) // once: the next second would say the same
+				core.say(ofCrawl, err.Error()) // once: the next second would say the same
 			}
 			statusErr = err
 		case <-done:
