@@ -29,21 +29,40 @@
 // and the pace comes back by the same memory. Doubling starts from the spacing that the host really saw, at least
 // 25 ms.
 //
+// # The global limit
+//
+// After a shared event the Governor holds its rate, each time for half as long again, but for two minutes at most. Where
+// 400 hosts share a link that is halved for ten minutes, it is back within 184 to 241 s, uses 83 to 84 % of the link, and no
+// request times out ("amble simulate --shared 400 --halved --rate 34 --runs 5 --seed 601"); without --rate, when it
+// has to find the capacity, within 155 to 270 s and with 83 to 85 %. With a hold of up to ten minutes it took up to 556 s on
+// the same seeds, and over ten minutes in a crawl that has seen many events. What is bounded is the recovery, the goodput
+// and the timeouts, not the 95th percentile of the wait for the link: who comes back sooner looks for the limit more
+// often. It is 0.20 to 0.22 s with a rate, as with the longer hold, and 0.25 to 0.32 s without one, where it was 0.18 to
+// 0.23 s.
+//
 // # Where this departs from the specification's sample
 //
 // The specification's text is followed; its code sample does not follow the text. The figures marked (study) are
-// simulated and come from the study of controllers that preceded this package; those marked (here) were measured
-// with this code on plants of the same definition, five seeds each.
+// simulated and come from the study of controllers that preceded this package; those marked (here) are what this code
+// does on plants of the same definition, as printed by "amble simulate --runs 30 --seed 601", on seeds that nothing was
+// chosen by.
 //
 //   - The threshold is the interval that was objected to, not its double, and a dwell stands beside it. The sample
-//     re-offends for ever: 61 objections per 1,000 requests on a plain limiter (study), against 1.0 (here).
+//     re-offends for ever: 61 objections per 1,000 requests on a plain limiter (study), against 1.1 (here).
 //   - Retry-After is honoured apart from the interval and is not cut by the ceiling. The sample only names it in a
 //     comment: 27,859 requests inside it on one plant (study), none (here).
 //   - Resets, timeouts and refused connections have a path. In the sample a failure with a small latency is a
-//     success: half of all requests reset for ever (study), against 1.1 per 1,000 (here).
+//     success: half of all requests reset for ever (study), against 1.3 per 1,000 (here).
 //   - Latency is a low quantile of a window against a baseline quantile of windows, with a check on the tail's
 //     share. The sample reacts to one slow page: 19 % of what was possible on a host with a heavy tail (study),
 //     against 99 % (here).
+//   - What share of the tail is usual is taken to be a tenth until it is measured, and the first windows settle it.
+//     Taking it to be a fiftieth made a host's own slow pages look like load, and windows that look so teach nothing:
+//     of healthy hosts that are noisy or have a tail, a tenth stayed below 80 % of what was possible; below 96 % now
+//     ("amble simulate --family healthy --plants 150 --seed 4711").
+//   - The tail's own cut is 1.4, near the low quantile's 1.5, and after signs of load the dwell stays at a minute: behind
+//     a cache the origin is overloaded for 122 s in an hour (here), with 1.25, half a minute
+//     and the lower start for 137 on the same seeds.
 //   - The ratio that counts as load is 1.6, if noise does not explain it, not 3: at 3 a queueing host was
 //     overloaded for 2,135 s in an hour, at 1.6 for 126 (study).
 //   - Steps are damped: at least 8 answers, up to 40 on a noisy host, and at least 5 s between two looks; 15 s or
@@ -53,7 +72,7 @@
 //   - The baseline follows a rise slowly (a fifth of it with each quiet window) and a fall at once, so that a load
 //     which grows by small steps does not become the baseline.
 //   - An error is never a sample of health, however fast. A run of 403 after successes is a block, with a pause of
-//     ten minutes that doubles: the sample sends 998 of 1,000 requests into it (study), against 0.6 (here).
+//     ten minutes that doubles: the sample sends 998 of 1,000 requests into it (study), against 0.7 (here).
 //   - A 500 is not a sign of load; only its long-run share counts.
 //   - From more than twice the good interval the pace comes back with each answer, not with each window: eight
 //     answers at 16 s would be two minutes for the first step.

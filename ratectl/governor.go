@@ -18,9 +18,9 @@ const (
 	saturated    = 0.4  // seconds of excess from which the resource is full
 	cutPeriod    = 7500 * time.Millisecond
 	firstHold    = 30 * time.Second
-	longestHold  = 10 * time.Minute
-	sharedHosts  = 10  // fewer hosts than this say nothing about what they share
-	sharedShare  = 0.6 // of the hosts that reported
+	longestHold  = 2 * time.Minute // however many shared events there were
+	sharedHosts  = 10              // fewer hosts than this say nothing about what they share
+	sharedShare  = 0.6             // of the hosts that reported
 	sharedExcess = 0.150
 	strongExcess = 3.0 // times the bound: one tick is enough
 	// prompt is how late after its slot was free a claim still counts as having waited for it.

@@ -165,6 +165,33 @@ func TestGovernorRecovers(t *testing.T) {
 	}
 }
 
+// TestGovernorForgets: however many shared events there were, long ago, a link that was short for ten minutes is used again
+// within 350 s.
+func TestGovernorForgets(t *testing.T) {
+	for _, events := range []int{0, 5, 40} {
+		g := NewGovernor(20, false)
+		now := noon
+		for range events {
+			for range 3 {
+				now, _ = report(g, now, 20, 20, 200*time.Millisecond)
+			}
+			now = wanted(g, now, time.Hour)
+		}
+		for range 240 {
+			if now, _ = report(g, now, 20, 20, 200*time.Millisecond); g.Rate() <= 10 {
+				break
+			}
+		}
+		from := now
+		for g.Rate() < 16 && now.Sub(from) < time.Hour {
+			now = wanted(g, now, tick)
+		}
+		if took := now.Sub(from); g.Rate() > 16.5 || took < firstHold || took > 350*time.Second {
+			t.Errorf("after %d events: %v to come from 10 to %v a second", events, took, g.Rate())
+		}
+	}
+}
+
 func TestGovernorClockSetBack(t *testing.T) {
 	g := NewGovernor(2, false)
 	g.Claim(noon)

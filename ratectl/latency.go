@@ -29,14 +29,21 @@ const (
 	fasterRatio = 0.75
 	fasterRun   = 3
 
-	// usualTail is the share of the tail before it has been measured.
-	usualTail = 0.02
+	// firstTail is the share of the tail before it has been measured. It errs on the high side: a window that trips teaches
+	// nothing, so a host whose own tail is taken for load would never be known better. leastTail is what is assumed
+	// at least once the tail has been put to the test.
+	firstTail, leastTail = 0.1, 0.02
+	// leastWeight is what a quiet window counts for in the usual share of the tail; the first ones count more.
+	leastWeight = 0.05
+
+	// floorCut and tailCut are what the interval grows by on a sign of load.
+	floorCut, tailCut = 1.5, 1.4
 
 	// upwards is how much of a rise the baseline takes over with each quiet window.
 	upwards = 0.2
 
 	// loadRest is as far as the dwell falls again after signs of load.
-	loadRest = 30 * time.Second
+	loadRest = time.Minute
 
 	recoverFactor = 0.85
 	probeStep     = 0.08
@@ -165,7 +172,7 @@ func (s *State) cut(cfg Config, w *Window, v verdict, now int64) {
 		w.idle = 0
 	}
 	if w.idle >= 2 {
-		s.base, s.high, s.tail = v.low, max(v.high, 1.5*v.low), max(usualTail, above(w.ttfb[:v.n], tailRatio*max(v.high, 1.5*v.low)))
+		s.base, s.high, s.tail = v.low, max(v.high, 1.5*v.low), max(leastTail, above(w.ttfb[:v.n], tailRatio*max(v.high, 1.5*v.low)))
 		w.remember(s.base, s.high, true)
 		w.cuts, w.idle = 0, 0
 		s.safe = min(s.safe, scale(w.before, margin))
@@ -178,9 +185,9 @@ func (s *State) cut(cfg Config, w *Window, v verdict, now int64) {
 	} else {
 		s.safe = max(s.safe, min(inferredCeiling, scale(iv, 1.1)))
 	}
-	factor, why := 1.5, causeLatency
+	factor, why := floorCut, causeLatency
 	if byTail {
-		factor, why = 1.25, causeTail
+		factor, why = tailCut, causeTail
 	}
 	if s.memory == memNone {
 		s.memory = memLoad
@@ -203,16 +210,16 @@ func (s *State) learn(w *Window, v verdict) {
 	if s.base > 0 && v.low < fasterRatio*w.quantile(&w.low, 0.5) {
 		w.faster++
 		if w.faster >= fasterRun && s.memory == memLoad {
-			s.dwell = min(s.dwell, 15*time.Second)
+			s.dwell = min(s.dwell, startDwell)
 			s.threshold = scale(s.threshold, 0.7)
 		}
 	} else {
 		w.faster = 0
 	}
 	if s.base > 0 {
-		s.tail += 0.05 * (v.share - s.tail)
+		s.tail += max(leastWeight, 1/float32(w.quiet+1)) * (v.share - s.tail)
 	} else {
-		s.tail = usualTail
+		s.tail = firstTail
 	}
 	w.remember(v.low, v.high, false)
 	s.base = creep(s.base, w.quantile(&w.low, 0.25))
