@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -90,7 +91,7 @@ func Load(layers Layers) (*Loaded, error) {
 		if file.path == "" {
 			continue
 		}
-		text, err := os.ReadFile(file.path)
+		text, err := readFile(file.path)
 		if errors.Is(err, fs.ErrNotExist) && !file.must {
 			continue
 		}
@@ -105,6 +106,22 @@ func Load(layers Layers) (*Loaded, error) {
 		return nil, err
 	}
 	return l, l.applyFlags(layers.Flags)
+}
+
+// maxFileBytes is the largest file that is read: room for some 10,000 hosts with a few keys each.
+const maxFileBytes = 1 << 20
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%s: is longer than %s, and so is no configuration file", path, Size(maxFileBytes))
+	}
+	return text, err
 }
 
 func (l *Loaded) applyEnviron(environ []string) error {

@@ -178,7 +178,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 		c.Contact = strings.TrimSpace(text.Draw(t, "contact"))
 		c.Floor = duration.Draw(t, "floor")
 		c.MaxBytes = Size(rapid.Int64Range(0, 1<<60).Draw(t, "size"))
-		c.Rate = Rate(rapid.Float64Range(0, 1e6).Draw(t, "rate"))
+		c.Rate = Rate(rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(leastRate, 1e6)).Draw(t, "rate"))
 		c.Depth = Depth(rapid.IntRange(-1, 100).Draw(t, "depth"))
 		c.RandomSeed = rapid.Uint64().Draw(t, "seed")
 		c.IgnoreRobots = rapid.Bool().Draw(t, "ignore")

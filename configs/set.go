@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -68,7 +69,11 @@ func setKey(target any, key string, values []string) error {
 		return unknown(key, keysOf(target))
 	}
 	if list, ok := field.(*[]string); ok {
-		*list = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return strings.TrimSpace(s) == "" })
+		// An empty regular expression is found in every URL, and an empty host in none: neither is ever meant.
+		if slices.ContainsFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" }) {
+			return errors.New("an empty value: write what is meant, or leave it out")
+		}
+		*list = slices.Clone(values)
 		return nil
 	}
 	if len(values) != 1 {

@@ -105,7 +105,10 @@ func (s Size) String() string {
 // Rate is request starts per second; 0 leaves it to the crawler.
 type Rate float64
 
-// ParseRate reads "10", "10/s", "90/m", "1000/h".
+// leastRate is the slowest Rate, one start a day. Far slower ones would be so long a pause that it overflows.
+const leastRate = 1.0 / 86400
+
+// ParseRate reads "10", "10/s", "90/m", "1000/h": 0, or from one a day to a million a second.
 func ParseRate(s string) (Rate, error) {
 	in, per := strings.TrimSpace(s), 1.0
 	if n, unit, ok := strings.Cut(in, "/"); ok {
@@ -123,6 +126,9 @@ func ParseRate(s string) (Rate, error) {
 	f, err := strconv.ParseFloat(in, 64)
 	if err != nil || !(f/per >= 0 && f/per <= 1e6) {
 		return 0, fmt.Errorf("%q is no rate: write requests per second, as 10, 10/s, 90/m or 1000/h", s)
+	}
+	if f > 0 && f/per < leastRate {
+		return 0, fmt.Errorf("%q is less than one request a day: write at least 0.042/h, or 0 to leave the rate to the crawler", s)
 	}
 	return Rate(f / per), nil
 }

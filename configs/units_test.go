@@ -48,12 +48,12 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestParseRateAndDepth(t *testing.T) {
-	for in, want := range map[string]Rate{"10": 10, "10/s": 10, "90/m": 1.5, "3600/h": 1, "0": 0, "0.25": 0.25} {
+	for in, want := range map[string]Rate{"10": 10, "10/s": 10, "90/m": 1.5, "3600/h": 1, "0": 0, "0.0/h": 0, "0.25": 0.25, "0.0625/h": 0.0625 / 3600} {
 		if got, err := ParseRate(in); err != nil || got != want {
 			t.Errorf("ParseRate(%q) = %v, %v, want %v", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "-1", "10/d", "x", "Inf", "1e9"} {
+	for _, in := range []string{"", "-1", "10/d", "x", "Inf", "1e9", "1e-300/h", "1e-320", "0.04/h", "1e-9"} {
 		if got, err := ParseRate(in); err == nil {
 			t.Errorf("ParseRate(%q) = %v, want an error", in, got)
 		}

@@ -8,13 +8,19 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // applyYAML reads one file over what is there. Every error names file and line.
 func (l *Loaded) applyYAML(file string, text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	parsed, err := parser.ParseBytes(text, 0)
+	tokens := lexer.Tokenize(string(text))
+	if at := tooDeep(tokens); at > 0 {
+		return fmt.Errorf("%s:%d: brackets or blocks are nested more than %d deep; a configuration has at most four levels", file, at, maxNesting)
+	}
+	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return syntaxError(file, err)
 	}
@@ -44,6 +50,42 @@ func (l *Loaded) applyYAML(file string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// maxNesting is how deep a file may be nested. The parser calls itself for each level, and its time grows with them.
+const maxNesting = 64
+
+// tooDeep is the line where the nesting exceeds maxNesting, 0 where it does not. Brackets count, and the columns at which
+// blocks begin.
+func tooDeep(tokens token.Tokens) (at int) {
+	brackets, lastLine := 0, 0
+	var blocks []int // columns, ascending
+	begins := true   // the token begins a line, or stands behind the sign of an entry
+	for _, t := range tokens {
+		if t.Position == nil {
+			continue
+		}
+		if t.Position.Line != lastLine {
+			begins, lastLine = true, t.Position.Line
+		}
+		if begins && brackets == 0 {
+			for len(blocks) > 0 && blocks[len(blocks)-1] >= t.Position.Column {
+				blocks = blocks[:len(blocks)-1]
+			}
+			blocks = append(blocks, t.Position.Column)
+		}
+		begins = t.Type == token.SequenceEntryType || t.Type == token.MappingKeyType
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets = max(0, brackets-1)
+		}
+		if brackets+len(blocks) > maxNesting {
+			return t.Position.Line
+		}
+	}
+	return 0
 }
 
 // applyHosts replaces what earlier layers said of each host that is named.

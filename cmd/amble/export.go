@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"amble/configs"
-	"amble/scheduler"
 	"amble/storage/export"
 )
 
@@ -65,19 +67,32 @@ func runExport(ctx context.Context, c *cli, o *exportOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	status, live, err := scheduler.ReadStatus(c.job)
+	// A signal removes the temporary files. The export looks for it at each capture, so a second one, which a wrapper may
+	// pass on, need not end the program sooner.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	end, live, err := c.archiveEnd()
 	if err != nil {
 		return err
 	}
-	opt.End = &status.Archive
-	opt.Stdout = c.stdout
+	opt.End = end
+	out := c.siteOutput()
+	opt.Stdout = out
 	screen := newScreen(c)
+	shown := 0
+	opt.Damaged = func(err error) {
+		if shown++; shown <= maxDamageShown {
+			screen.rewrite("")
+			c.notef("left out: %s", printable(err.Error()))
+		}
+	}
 	if !c.quiet && screen.live && opt.Output != "-" {
 		opt.Progress = func(done, total int64) {
 			screen.rewrite(fmt.Sprintf("exporting: %s of %s", size(done), size(total)))
 		}
 	}
 	stats, err := export.Run(ctx, c.job, opt)
+	err = errors.Join(err, out.Close())
 	screen.rewrite("")
 	var option *export.OptionError
 	if errors.As(err, &option) {
@@ -85,6 +100,9 @@ func runExport(ctx context.Context, c *cli, o *exportOptions) error {
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return usageError{err}
+	}
+	if errors.Is(err, context.Canceled) {
+		return errors.New("export: stopped by a signal; no file was written")
 	}
 	if err != nil {
 		return err
@@ -102,7 +120,28 @@ func runExport(ctx context.Context, c *cli, o *exportOptions) error {
 			c.notef("nothing in the job passes %s; `amble export%s --format urls` lists what there is", filters, c.jobFlag())
 		}
 	}
+	if stats.Damaged > 0 {
+		return fmt.Errorf("%s could not be read and %s left out; %s what could be read",
+			plural(stats.Damaged, "damaged capture"), wasOrWere(stats.Damaged), outputHolds(stats.Files))
+	}
 	return nil
+}
+
+// maxDamageShown is how many damaged captures are named one by one.
+const maxDamageShown = 20
+
+func wasOrWere(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+func outputHolds(files []string) string {
+	if len(files) > 1 {
+		return outputs(files) + " hold"
+	}
+	return outputs(files) + " holds"
 }
 
 // counted is what a format's lines are.
@@ -155,7 +194,7 @@ func (o *exportOptions) options(c *cli, now time.Time) (export.Options, error) {
 	if o.body && o.format != "jsonl" {
 		return opt, errors.New("--body is for --format jsonl")
 	}
-	if o.format == "warc" && o.output == "-" && c.isTerminal(c.stdout) {
+	if o.format == "warc" && o.output == "-" && c.isScreen(c.stdout) {
 		return opt, errors.New("a WARC is not for a terminal: give -o PATH")
 	}
 	if o.url != "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,32 +163,12 @@ func (c *cli) notef(format string, args ...any) {
 }
 
 // isTerminal tells whether w is a terminal on which a line can be rewritten.
-func (c *cli) isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && c.getenv("TERM") != "dumb"
-}
+func (c *cli) isTerminal(w io.Writer) bool { return c.isScreen(w) && c.getenv("TERM") != "dumb" }
 
-// printable keeps text that may come from a site from steering a terminal: control characters are written as escapes.
-func printable(s string) string {
-	clean := true
-	for _, r := range s {
-		if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
-			clean = false
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
+// isScreen tells whether w is a terminal of any kind.
+func (c *cli) isScreen(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // jobFlag is how a hint names the job: nothing for the default.

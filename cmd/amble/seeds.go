@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"amble/configs"
 	"amble/frontier"
@@ -81,6 +82,9 @@ func maskUserinfo(s string) string { return userinfoPart.ReplaceAllString(s, "//
 
 // parseSeed reads one seed: a URL, and after TABs key=value. Without a scheme it is https, then http.
 func parseSeed(text string, forHost func(paceKey string) configs.SeedKeys) (frontier.Seed, error) {
+	if err := plainText(text); err != nil {
+		return frontier.Seed{}, err
+	}
 	parts := strings.Split(strings.TrimSpace(text), "\t")
 	ref := strings.TrimSpace(parts[0])
 	if keyAfterGap.MatchString(ref) {
@@ -121,6 +125,20 @@ func parseSeed(text string, forHost func(paceKey string) configs.SeedKeys) (fron
 		}
 	}
 	return seed, keys.Apply(forHost(u.PaceKey()), &seed)
+}
+
+// plainText refuses what an editor does not show and a URL does not hold: a URL parser drops or encodes it, and another
+// URL than the one that is seen would be the seed.
+func plainText(text string) error {
+	for _, r := range text {
+		switch {
+		case r == '\ufeff':
+			return errors.New("there is a byte order mark in it (U+FEFF, as where two files were joined): remove it")
+		case r != '\t' && unicode.IsControl(r):
+			return fmt.Errorf("there is a control character in it (U+%04X): remove it, or save the list as UTF-8", r)
+		}
+	}
+	return nil
 }
 
 // bareHost refuses what without a scheme is more likely a slip than a host.

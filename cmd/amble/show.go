@@ -14,7 +14,6 @@ import (
 	"amble/fetcher/body"
 	"amble/fetcher/charset"
 	"amble/frontier/canon"
-	"amble/scheduler"
 	"amble/storage"
 )
 
@@ -44,11 +43,11 @@ func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
-	status, _, err := scheduler.ReadStatus(c.job)
+	end, _, err := c.archiveEnd()
 	if err != nil {
 		return err
 	}
-	r, err := storage.OpenReader(c.job, &status.Archive)
+	r, err := storage.OpenReader(c.job, end)
 	if err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
 			strings.Join(urls, " or "), c.job, c.jobFlag())
 	}
 	// Reading goes on from the entry's own segment, which the search has passed.
-	if r, err = storage.OpenReader(c.job, &status.Archive); err != nil {
+	if r, err = storage.OpenReader(c.job, end); err != nil {
 		return err
 	}
 	rec, err := r.Record(&entry)
@@ -70,7 +69,8 @@ func runShow(ctx context.Context, c *cli, o *showOptions, ref string) error {
 	}
 	switch {
 	case o.body:
-		err = writeBody(c.stdout, rec)
+		out := c.siteOutput()
+		err = errors.Join(writeBody(out, rec), out.Close())
 	case o.text:
 		err = writeText(c.stdout, rec)
 	case o.headers:
@@ -157,7 +157,7 @@ func orNone(s string) string {
 
 // headText is a head as it is in a file or a pipe, and without control characters on a terminal.
 func headText(c *cli, head []byte) string {
-	if !c.isTerminal(c.stdout) {
+	if !c.isScreen(c.stdout) {
 		return string(head)
 	}
 	return printable(strings.ReplaceAll(string(head), "\r\n", "\n"))

@@ -16,6 +16,13 @@
 //
 // All but warc leave out captures of robots.txt and of sitemaps: they are no pages.
 //
+// # Damage
+//
+// Of each capture that is written, but for urls, all that is read is verified by its checksums first; for warc, jsonl and
+// csv that is every record whole. One that is damaged is left out, told to Options.Damaged and counted. With First or
+// Newest, no other capture of its URL takes its place. What ends an export are damage to the warcinfo record that begins a
+// segment, and damage in a part of a segment that its index does not cover: there the captures behind it cannot be found.
+//
 // # Filters
 //
 // All filters hold together. First and Newest choose among the captures that the others have left; they remember 16

@@ -18,6 +18,7 @@ import (
 // their own all together, when the export is whole.
 type output struct {
 	opt    *Options
+	job    string
 	raw    bool // the format compresses by itself
 	files  []*outFile
 	cur    *outFile
@@ -25,7 +26,8 @@ type output struct {
 }
 
 type outFile struct {
-	path string // "" standard output
+	path string // as it was named; "" standard output
+	dest string // path, behind its symbolic links
 	temp *os.File
 	n    countWriter
 	buf  *bufio.Writer
@@ -45,8 +47,8 @@ func (c *countWriter) Write(p []byte) (int, error) {
 }
 
 // newOutput refuses what cannot be written before any work is done.
-func newOutput(opt *Options) (*output, error) {
-	o := &output{opt: opt, raw: opt.Format == "warc"}
+func newOutput(opt *Options, job string) (*output, error) {
+	o := &output{opt: opt, job: job, raw: opt.Format == "warc"}
 	if opt.toStdout() {
 		if opt.Stdout == nil {
 			return nil, &OptionError{"--output", "there is no standard output; name a file"}
@@ -63,7 +65,26 @@ func newOutput(opt *Options) (*output, error) {
 			return nil, &OptionError{"--output", fmt.Sprintf("%s is no folder; name a file elsewhere", dir)}
 		}
 	}
-	return o, o.refuse(o.name(0))
+	_, err := o.place(o.name(0))
+	return o, err
+}
+
+// place is where a file of that name is put. It refuses what is there without Overwrite, and the job's own files with it.
+func (o *output) place(path string) (string, error) {
+	dest, err := followed(path)
+	if err != nil {
+		return "", err
+	}
+	if err := refuseOwn(o.job, path, dest); err != nil {
+		return "", err
+	}
+	if err := o.refuse(path); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dest); err == nil && !info.Mode().IsRegular() {
+		return "", &OptionError{"--output", fmt.Sprintf("%s is no regular file; for a device or a pipe, write to standard output and redirect that", path)}
+	}
+	return dest, nil
 }
 
 func (o *output) refuse(path string) error {
@@ -120,11 +141,11 @@ func (o *output) create() (*outFile, error) {
 		f.n.w = o.opt.Stdout
 	} else {
 		f.path = o.name(len(o.files))
-		if err := o.refuse(f.path); err != nil {
+		var err error
+		if f.dest, err = o.place(f.path); err != nil {
 			return nil, err
 		}
-		dir, base := filepath.Split(f.path)
-		var err error
+		dir, base := filepath.Split(f.dest)
 		for try := 0; ; try++ {
 			name := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d.tmp", base, os.Getpid(), try))
 			f.temp, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -195,7 +216,7 @@ func (o *output) commit() (paths []string, bytes int64, err error) {
 		if err := o.refuse(f.path); err != nil {
 			return nil, 0, err
 		}
-		if err := os.Rename(f.temp.Name(), f.path); err != nil {
+		if err := os.Rename(f.temp.Name(), f.dest); err != nil {
 			return nil, 0, err
 		}
 		f.temp = nil
@@ -218,17 +239,28 @@ func (o *output) settle(shards int) error {
 			return err
 		}
 	}
-	if d, err := os.Open(filepath.Dir(o.opt.Output)); err == nil {
-		_ = d.Sync() // not every system can
-		_ = d.Close()
+	synced := map[string]bool{}
+	for _, f := range o.files {
+		dir := filepath.Dir(f.dest)
+		if synced[dir] {
+			continue
+		}
+		synced[dir] = true
+		if d, err := os.Open(dir); err == nil {
+			_ = d.Sync() // not every system can
+			_ = d.Close()
+		}
 	}
 	return nil
 }
 
-// abandon removes the temporary files.
+// abandon removes the temporary files. What standard output has got ends with a whole line.
 func (o *output) abandon() {
 	for _, f := range o.files {
 		if f.temp == nil {
+			if f.path == "" {
+				_ = f.buf.Flush() // the error that stands is the export's
+			}
 			continue
 		}
 		_ = f.temp.Close() // a second time for the finished ones

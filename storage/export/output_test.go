@@ -15,8 +15,6 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-
-	"amble/storage"
 )
 
 func TestFiles(t *testing.T) {
@@ -152,27 +150,6 @@ func TestCancelled(t *testing.T) {
 		if got := names(t, dir); len(got) != 0 {
 			t.Errorf("%s left %q", format, got)
 		}
-	}
-}
-
-// A damaged record ends the export: no file that looks whole is left.
-func TestDamagedArchive(t *testing.T) {
-	job, ends := newJob(t, shots(), 1e9)
-	path := filepath.Join(job, storage.DirName, ends.Segment+".open")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[len(b)-100] ^= 0x10
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if _, err := Run(context.Background(), job, Options{Format: "jsonl", Output: filepath.Join(dir, "o.jsonl"), End: &ends}); !errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), ends.Segment) {
-		t.Errorf("%v", err)
-	}
-	if got := names(t, dir); len(got) != 0 {
-		t.Errorf("left %q", got)
 	}
 }
 
