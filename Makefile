@@ -48,6 +48,7 @@ conformance: build ## crawl real documentation beside wget2, check the archive w
 bench: ## what a page costs, beside a bare net/http loop and other crawlers that are installed
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	AMBLE_BENCH=1 $(GO) test -count=1 -timeout 10m -v -run '^TestCostBenchmark$$' ./cmd/amble
+	AMBLE_BENCH=1 $(GO) test -count=1 -timeout 10m -v -run '^TestFrontierBenchmark$$' ./frontier
 
 .PHONY: study
 study: ## the long tests: thirty kills at random moments, every fuzz target for a while

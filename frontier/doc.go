@@ -49,4 +49,13 @@
 // names; yet a depth of 0, "seeds only", leaves sitemaps and what they list out, unless the sitemap is the seed.
 //
 // A hop path longer than 50 hops is kept as "N+" and its last 50.
+//
+// # Traps
+//
+// Some limits look at a URL alone (traps.go). Others follow what a site's URLs lead to: trapquery.go, traprun.go and
+// trapsession.go say when they hold, and why honest sites pass. What they know is a function of the two logs, so that
+// Open comes to the same, and it is bounded: 2 MiB of counters for each of two sketches, 8 MiB of known parameter values
+// once a path has many queries, and per URL at most a byte for its path, 21 where it is more than 32 hops deep in a form
+// of eight, and 12 where it carries a session's number. What is refused may be found again later, and is taken in when
+// what was fetched meanwhile speaks for it.
 package frontier

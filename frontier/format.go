@@ -401,16 +401,20 @@ func originKind(u canon.URL) uint8 {
 	return kind
 }
 
-func originText(key string, kind uint8) string {
-	switch kind {
-	case originHTTPS:
-		return "https://" + key
-	case originHTTPS | originOtherPort:
-		return "https://" + key + ":80"
-	case originOtherPort:
-		return "http://" + key + ":443"
+func originText(key string, kind uint8) string { return string(appendOrigin(nil, key, kind)) }
+
+func appendOrigin(to []byte, key string, kind uint8) []byte {
+	scheme, port := "http://", ""
+	if kind&originOtherPort != 0 {
+		port = ":443"
 	}
-	return "http://" + key
+	if kind&originHTTPS != 0 {
+		scheme = "https://"
+		if port != "" {
+			port = ":80"
+		}
+	}
+	return append(append(append(to, scheme...), key...), port...)
 }
 
 // seedRecord is a Seed on disk: JSON after the ordinal, since seeds are few and their keys grow.

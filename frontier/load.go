@@ -3,6 +3,7 @@ package frontier
 import (
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"go.etcd.io/bbolt"
 
@@ -255,8 +256,12 @@ func (l *loaded) loadVisits(tx *bbolt.Tx) error {
 }
 
 func (l *loaded) loadURLs(tx *bbolt.Tx) error {
-	origin, text := OriginID(noID), ""
-	return l.chunks(tx, bucketURLs, 4, l.totals.URLs, &l.urlTail, func(n uint64, record []byte) error {
+	origin, start := OriginID(noID), 0
+	var buf []byte
+	into := newSeenLoader(&l.seen, l.totals.URLs, func(o uint32) error {
+		return l.report(fmt.Errorf("bucket %s: record %d: its URL is there twice", bucketURLs.name, o))
+	})
+	err := l.chunks(tx, bucketURLs, 4, l.totals.URLs, &l.urlTail, func(n uint64, record []byte) error {
 		if n >= l.totals.URLs {
 			return fmt.Errorf("beyond the %d URLs that there are", l.totals.URLs)
 		}
@@ -269,11 +274,14 @@ func (l *loaded) loadURLs(tx *bbolt.Tx) error {
 			return fmt.Errorf("refers to origin %d of %d and seed %d of %d", r.Origin, len(l.origins), r.Seed, len(l.seeds))
 		}
 		if r.Origin != origin {
-			origin, text = r.Origin, l.originText(r.Origin)
+			s := l.origins[r.Origin]
+			buf = appendOrigin(buf[:0], l.names.get(s.host), s.kind)
+			origin, start = r.Origin, len(buf)
 		}
-		u := canon.FromOrigin(text, string(r.target))
-		if !l.seen.add(u.Fingerprint(l.hashSeed), uint32(o)) {
-			return fmt.Errorf("%s is there twice", u)
+		buf = append(buf[:start], r.target...)
+		u := canon.FromOrigin("", unsafe.String(unsafe.SliceData(buf), len(buf))) // until the next record
+		if err := into.add(u.Fingerprint(l.hashSeed), uint32(o)); err != nil {
+			return err
 		}
 		l.urls = uint32(o) + 1
 		l.loadTraps(o, u, &r)
@@ -292,6 +300,10 @@ func (l *loaded) loadURLs(tx *bbolt.Tx) error {
 		l.count(host, r.Seed, 1)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return into.done()
 }
 
 // checkBlobs reads the opaque state, which the next run begins with.
