@@ -525,3 +525,16 @@ func TestSM04SitemapsWithoutEnd(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 }
+
+// The time limit ends what is in flight too, after the same grace as a signal, and it is what ended the run.
+func TestTimeLimitEndsWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]http.HandlerFunc{"/": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }})
+	cfg := ownConfig()
+	cfg.Fetch.Timeout, cfg.Fetch.HeadTimeout = 5*time.Minute, 5*time.Minute
+	cfg.Limits.Time = 200 * time.Millisecond
+	st := run(t, filepath.Join(t.TempDir(), "job"), ModeNew, cfg, seedsOf(t, s.URL+"/"))
+	if st.End != endTime || st.State != "stopped" || st.Queued != 1 || st.Failed != 0 || s.count("/") != 1 {
+		t.Errorf("status %+v, asked %v", st, s.requests())
+	}
+}

@@ -91,6 +91,7 @@ func TestSeedThatRedirectsToItsWWW(t *testing.T) {
 
 // HT-06 (a): a name that does not exist fails fast, with one reason for all its URLs, and two look-ups in all.
 func TestHT06NameThatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits 10 s for the second look-up")
 	}
